@@ -20,7 +20,7 @@ type Claim struct {
 	Key     string    // public id of the key that made the task; every key of the team may read the task
 	Task    string    `json:"-"`
 	Model   string    //
-	Account string    `json:",omitzero"` // at the service, which made the task; empty: [teams.MainAccount], as in claims of versions that had no other
+	Account string    `json:",omitzero"` // at the service, which made the task; empty: [teams.MainAccount], as in claims from before accounts
 	Created time.Time `json:"-"`         // by this process's clock
 
 	Hold Hold // what the creation holds; zero: nothing
@@ -29,7 +29,7 @@ type Claim struct {
 	Body    []byte    `json:"-"` // the last one as received; at first that to the creation. MUST NOT be changed
 	Fetched time.Time `json:"-"` // when Body was received
 
-	// Callback is where the task's end is announced, too, as package event reads it; empty: nowhere, as in claims of older versions.
+	// Callback is where the task's end is announced in addition to hooks, as package event reads it; empty: nowhere, as in older claims.
 	Callback string `json:",omitempty"`
 
 	Trace   string `json:",omitempty"` // traceparent of the creation's span; empty: none was recorded
@@ -52,11 +52,11 @@ type Hold struct {
 	Month    int
 	Images   int64           // how many pictures are held
 	Size     string          `json:",omitzero"` // of one, as the request named it; empty: it named none
-	Price    int64           // of one picture of that size at admission, in 10⁻⁹ of the currency; claims of older versions have no other
+	Price    int64           // of one picture of that size at admission, in 10⁻⁹ of the currency; claims of older versions have only this
 	Whole    json.RawMessage `json:",omitempty"` // the price of the model at admission, as package price writes it; nil: Price is all of it
-	House    bool            `json:",omitzero"`  // the account of all teams together holds them, too
-	Counted  bool            `json:",omitzero"`  // and the quotas of the account at the service
-	Governed bool            `json:",omitzero"`  // it was made on a forwarded path whose form is known, and costs what it used
+	House    bool            `json:",omitzero"`  // the house holds them, too
+	Counted  bool            `json:",omitzero"`  // the quotas of the account at the service hold them, too
+	Governed bool            `json:",omitzero"`  // the task was made on a forwarded path whose form is known, and costs what it used
 }
 
 // Final reports whether the task has ended.
@@ -70,7 +70,7 @@ func (c *Claim) Submitted() time.Time {
 	return c.Created
 }
 
-// HeardAfter reports whether c's answer arrived after that of another claim of the same task.
+// HeardAfter reports whether c's answer arrived after the answer in another claim of the same task.
 func (c *Claim) HeardAfter(other *Claim) bool {
 	if c.fetched > 0 && other.fetched > 0 {
 		return c.fetched > other.fetched
@@ -81,7 +81,7 @@ func (c *Claim) HeardAfter(other *Claim) bool {
 // counts are the polls and queries of a task in this process that Redis does not know of yet. All copies of a claim share them.
 type counts struct {
 	served, sent atomic.Int64
-	encrypted    atomic.Int64 // of the queries since the last recorded answer, those with an answer that only one client can read
+	encrypted    atomic.Int64 // queries since the last recorded answer whose own answer only one client can read
 }
 
 // counted returns the claim's counts. A claim that a store returned has them.

@@ -18,7 +18,7 @@ type Claims struct {
 	byTask map[string]*kept
 	byTeam map[string][]*kept  // oldest first
 	oldest []*kept             // all of them, oldest first
-	due    map[*kept]time.Time // when the finisher queries tasks that have not ended, also if they have expired
+	due    map[*kept]time.Time // when the finisher queries tasks that have not ended, even expired ones
 	round  int                 // the number of the finisher's rounds
 }
 
@@ -120,8 +120,8 @@ func (c *Claims) Release(_ context.Context, team, task string, after time.Durati
 	}
 }
 
-// Hear records an answer about a claimed task and returns the resulting claim. An answer without a state, or with an earlier one
-// than is known, changes nothing. queries becomes [Claim.Queries].
+// Hear records an answer about a claimed task and returns the resulting claim. An answer without a state, or with an
+// earlier state than the known one, changes nothing. queries becomes [Claim.Queries].
 func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byte, queries int) (Claim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 // mostEqual is how many equal requests are remembered: far more than run concurrently.
 const mostEqual = 256
 
-// refusedFor is how long a refused attempt waits for its repetition. Libraries repeat within a minute.
+// refusedFor is how long a refused attempt waits for its repetition. Client libraries repeat within a minute.
 const refusedFor = 2 * time.Minute
 
 // Attempt is an attempt of a client at a request without an Idempotency-Key.
@@ -27,7 +27,7 @@ type equalCall struct {
 	name    IdempotencyName
 	attempt int       // the last that took it
 	counts  bool      // its client numbers its attempts
-	alone   bool      // it is a repetition whose first attempt has not arrived
+	early   bool      // a repetition whose first attempt has not arrived
 	left    bool      // the client of its last attempt left without the answer
 	begun   time.Time // when the first of its attempts arrived
 	refused time.Time // when it was refused; zero: it was not
@@ -47,10 +47,11 @@ func (c *equalCall) rank(attempt int, now time.Time) (rank int, ok bool) {
 	return 3 * c.attempt, true
 }
 
-// Join lets a first attempt run under a new name. A repetition takes one of the equal requests: of those that no repetition with
-// its number or a later one has taken, the one with the latest attempt; of several, one whose client has left, then one that was
-// refused and thus runs again, then the newest. If all are taken, it takes the newest; without any, it runs under a new name. A
-// first attempt that arrives after such a repetition takes its request, because it may just be late.
+// Join lets a first attempt run under a new name. A repetition takes one of the equal requests: of those that no
+// repetition with its number or a later one has taken, the one with the latest attempt; of several, one whose client
+// has left, then one that was refused and thus runs again, then the newest. If all are taken, it takes the newest; if
+// there are none, it runs under a new name. A first attempt that arrives after such a repetition takes its request,
+// because it may merely be late.
 func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +61,7 @@ func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Siz
 	}
 	now := o.now()
 	if c := lateFor(o.equal[all], a, now); c != nil {
-		c.alone = false
+		c.early = false
 		was, runs = o.begin(c.name, body, a.Token)
 		return c.name, was, runs, nil
 	}
@@ -71,7 +72,7 @@ func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Siz
 	}
 	name = IdempotencyName{all.Team, all.Digest + "." + rand.Text()}
 	o.trim(all)
-	o.equal[all] = append(o.equal[all], &equalCall{name: name, attempt: a.Number, counts: a.Counts, alone: a.Number > 0, begun: now})
+	o.equal[all] = append(o.equal[all], &equalCall{name: name, attempt: a.Number, counts: a.Counts, early: a.Number > 0, begun: now})
 	was, runs = o.begin(name, body, a.Token)
 	return name, was, runs, nil
 }
@@ -96,13 +97,13 @@ func bestOf(calls []*equalCall, attempt int, now time.Time) (best *equalCall) {
 	return best
 }
 
-// lateFor returns the oldest repetition that may belong to a first attempt; nil: none.
+// lateFor returns the oldest repetition to which a late first attempt may belong; nil: none.
 func lateFor(calls []*equalCall, a Attempt, now time.Time) *equalCall {
 	if a.Number > 0 || !a.Counts {
 		return nil
 	}
 	for _, c := range calls {
-		if c.alone && now.Sub(c.begun) <= a.Patience && (c.refused.IsZero() || now.Sub(c.refused) <= refusedFor) {
+		if c.early && now.Sub(c.begun) <= a.Patience && (c.refused.IsZero() || now.Sub(c.refused) <= refusedFor) {
 			return c
 		}
 	}
@@ -128,8 +129,8 @@ func (o *Outcomes) equalTo(name IdempotencyName) (all IdempotencyName, c *equalC
 	return all, nil
 }
 
-// refuse notes that a request was refused. A repetition of it may arrive, or waits already, and runs in its place. The lock is
-// held.
+// refuse notes that a request was refused. A repetition of it, which may arrive or already waits, runs in its place.
+// The lock is held.
 func (o *Outcomes) refuse(name IdempotencyName) {
 	switch _, c := o.equalTo(name); {
 	case c == nil:

@@ -25,7 +25,7 @@ type Filter struct {
 // Page is one page of a list of tasks, newest first.
 type Page struct {
 	Tasks []Claim
-	Total int   // tasks on all pages; of no meaning with Newest
+	Total int   // tasks on all pages; meaningless with Newest
 	Next  int64 // where the next page begins, with Newest; 0: this is the last
 }
 
@@ -76,10 +76,10 @@ type named struct {
 
 // lister is one form of the store, for one list.
 type lister interface {
-	// names MUST name the tasks of teams, newest first, and only those that have not ended if open is set. Else it MUST name those
-	// made before a moment, and of each team no more than that many; 0 and -1: all.
+	// names MUST name the tasks of teams, newest first: with open, all that have not ended; otherwise those made before a
+	// moment (0: any), and at most each of every team (-1: all).
 	names(teams []string, open bool, before int64, each int) ([]named, error)
-	// claims MUST read tasks, nil for one that has expired since. If they need not be whole, the body and the counts may be missing.
+	// claims MUST read tasks; nil: it has expired since. Unless whole is set, the body and the counts may be missing.
 	claims(names []named, whole bool) ([]*Claim, error)
 }
 
@@ -127,7 +127,8 @@ func list(l lister, teams []string, f Filter) (page Page, err error) {
 	return page, err
 }
 
-// complete returns the names up to a moment before which none is missing, and reports whether there may be older ones.
+// complete returns the names back to the moment before which some may be missing, and reports whether there may be
+// older ones.
 func complete(names []named, each int) (known []named, more bool) {
 	of, since := map[string]int{}, int64(0)
 	for _, t := range names {

@@ -3,7 +3,7 @@ package cache
 import "github.com/maypok86/otter/v2"
 
 const (
-	// localBytes bounds the claims that this process keeps beside Redis.
+	// localBytes bounds the claims that this process keeps in addition to Redis.
 	localBytes = 64 << 20
 	// claimBytes is what a claim takes beside its answer, as measured.
 	claimBytes = 1400

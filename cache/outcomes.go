@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// IdempotencyName names a request that must run once: its team, and a digest of its path and Idempotency-Key; without such a
-// key, of all by which equal requests are recognized.
+// IdempotencyName names a request that must run once: its team, and a digest of its path and Idempotency-Key; without
+// such a key, a digest of everything by which equal requests are recognized.
 type IdempotencyName struct{ Team, Digest string }
 
-// equals is the name that all requests equal to this one share; ok: the request has such a name.
+// equals returns the name that all requests equal to this one share; ok is false if the request has no such name.
 func (n IdempotencyName) equals() (all IdempotencyName, ok bool) {
 	digest, _, ok := strings.Cut(n.Digest, ".")
 	return IdempotencyName{n.Team, digest}, ok
@@ -40,7 +40,7 @@ type Outcomes struct {
 	equal   map[IdempotencyName][]*equalCall // equal requests, newest last
 	oldest  []outcomeEntry
 	refused []outcomeEntry // attempts that wait for their repetitions, oldest first
-	ended   []endedRequest // that had not begun, oldest first
+	ended   []endedRequest // requests that ended before they began, oldest first
 }
 
 // ErrEnded is the error of a request that ended before it began: its caller has given up.
@@ -49,7 +49,7 @@ var ErrEnded = errors.New("the request has ended before it began")
 const (
 	// endedFor is how long a request that ended before it began is remembered: TCP delivers no call later.
 	endedFor = 15 * time.Minute
-	// mostEnded is how many of them this process's memory keeps.
+	// mostEnded is how many of them are kept in memory.
 	mostEnded = 10_000
 )
 
@@ -69,8 +69,8 @@ func NewOutcomes(ttl time.Duration, now func() time.Time) *Outcomes {
 	return &Outcomes{ttl: ttl, now: now, byName: make(map[IdempotencyName]*Outcome), equal: make(map[IdempotencyName][]*equalCall)}
 }
 
-// Begin lets the first request with a name run; to all others it returns what is remembered of the first. The token is unique to
-// the request; End uses it. A request that has ended takes no name: its error is [ErrEnded].
+// Begin lets the first request with a name run; to all others it returns what is remembered of the first. The token is
+// unique to the request; End uses it. If the request has already ended, it takes no name and the error is [ErrEnded].
 func (o *Outcomes) Begin(_ context.Context, name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -100,8 +100,8 @@ func (o *Outcomes) begin(name IdempotencyName, body [sha256.Size]byte, token str
 	return running, true
 }
 
-// End remembers the outcome. Without a status it forgets the request, which may be made again; if such a request has not begun,
-// its Begin or Join is late or was lost, and will take no name.
+// End remembers the outcome. Without a status it forgets the request, which may be made again; if the name is not this
+// request's, its Begin or Join is late or was lost, and will take no name.
 func (o *Outcomes) End(_ context.Context, name IdempotencyName, _ [sha256.Size]byte, outcome Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

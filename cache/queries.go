@@ -8,23 +8,24 @@ import (
 	"time"
 )
 
-// Queries keeps the rates of task queries of the accounts at the service, each shared fairly by the teams that have wishes: a team that
-// wants little gets it, and the rest is left to those that want more. A token bucket would allow the queries of two windows within one,
-// and knows no shares. It is safe for concurrent use. Create it with [NewQueries].
+// Queries keeps the rates of task queries of the accounts at the service. The teams that want to query share each rate
+// fairly: a team that wants little gets it, and the rest is left to those that want more. A token bucket would allow
+// the queries of two windows within one, and knows no shares. It is safe for concurrent use. Create it with
+// [NewQueries].
 type Queries struct {
 	rate int
 	now  func() time.Time
 
 	mu   sync.Mutex
-	last map[string][]past // of the last window by account, granted or not
+	last map[string][]past // wishes of the last window by account, granted or not
 }
 
 // Wish is a query that a team wants to make now.
 type Wish struct {
 	Account string // at the service; empty: main
-	Rate    int    // of the account, a second; 0: the one that all accounts have
+	Rate    int    // the account's queries a second; 0: the default rate
 	Team    string
-	Spare   bool // it is granted only what clients are unlikely to want
+	Spare   bool // it is granted only queries that clients are unlikely to want
 }
 
 // past is a wish of the last window.
@@ -34,7 +35,7 @@ type past struct {
 	granted bool
 }
 
-// queryWindow is a second, and a margin: queries may move closer together on their way to the service.
+// queryWindow is a second and a margin: queries may move closer together on their way to the service.
 const queryWindow = time.Second + 50*time.Millisecond
 
 // NewQueries allows that many queries a second of each account that has no rate of its own.
@@ -65,7 +66,7 @@ func denied(window []past, team string) bool {
 	return slices.ContainsFunc(window, func(a past) bool { return a.team == team && !a.granted })
 }
 
-// fair decides over a window: a team may have its share, and whatever the others leave of theirs.
+// fair decides by the wishes of a window: a team may have its share, and whatever the others leave of theirs.
 func fair(rate int, window []past, team string, spare bool) bool {
 	used, granted, waiting := map[string]int{team: 0}, 0, 0
 	for _, a := range window {

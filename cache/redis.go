@@ -16,7 +16,7 @@ type Redis struct {
 	*redisAgenda
 	*redisOutcomes
 	*RedisQueries               // of task queries
-	Cancels       *RedisQueries // as many a second; the service counts the two apart
+	Cancels       *RedisQueries // with the same rate; the service counts them separately
 }
 
 // NewRedis does not connect yet.
@@ -32,7 +32,7 @@ func NewRedis(config RedisConfig) *Redis {
 	}
 }
 
-// Unwritten counts the failed writes that are to be retried.
+// Unwritten counts the failed writes that will be retried.
 func (r *Redis) Unwritten() int {
 	p := r.redisClaims.pending
 	p.mu.Lock()

@@ -17,11 +17,11 @@ type redisClaims struct {
 	pending *pendingWrites
 	agenda  *redisAgenda
 	losses  *losses
-	restore []*Claim  // that Redis lost; only Maintain uses it, and what follows
+	restore []*Claim  // claims that Redis lost; only Maintain uses this and the next field
 	forgot  time.Time // when forget last looked
 }
 
-// errIncomplete is why an unknown task is not denied yet.
+// errIncomplete is the error for an unknown task that another replica may know.
 var errIncomplete = errors.New("Redis was away or lost tasks in the last 10 s, and another replica may not have written the task yet")
 
 // Put claims a task for a team, here immediately and in Redis now or later, and reports whether the task is the team's. While
@@ -51,7 +51,7 @@ func (c *redisClaims) put(ctx context.Context, claim *Claim) (ours bool, err err
 	return true, err
 }
 
-// Owner returns the team that claimed a task. It is false for an absent task and an expired one.
+// Owner returns the team that claimed a task. known is false for an absent task and an expired one.
 func (c *redisClaims) Owner(ctx context.Context, task string) (team string, known bool, err error) {
 	return c.get(ctx, ownerKey+task)
 }
@@ -70,8 +70,8 @@ func (c *redisClaims) owner(ctx context.Context, claim *Claim) (team string, err
 	return team, err
 }
 
-// ask runs a script about a team's tasks. Its reply has three parts, and the last one describes this memory of Redis, from which
-// ask notes losses. restored is how long ago a claim was last restored there; below 0: never.
+// ask runs a script about a team's tasks. Its reply has three parts, of which the last describes the memory of Redis,
+// so that ask notices losses. restored is how long ago a claim was last restored there; below 0: never.
 func (c *redisClaims) ask(ctx context.Context, script *redis.Script, team string, keys []string, args ...any) (first, second any, restored time.Duration, err error) {
 	before := c.losses.seen(team)
 	reply, err := c.run(ctx, script, append(keys, memoryKey(team)), append(args, "epoch", before.epoch)...).Slice()
@@ -89,9 +89,9 @@ func (c *redisClaims) ask(ctx context.Context, script *redis.Script, team string
 	return reply[0], reply[1], restored, err
 }
 
-// write writes a claim to Redis, unless Redis has it, and reports whether it did so. due is the wait until the task is due and
-// callers may query it; 0: none. restoring: other claims of the team are restored too, and no replica may deny an unknown task
-// meanwhile.
+// write writes a claim to Redis, unless Redis has it, and reports whether it did so. due is the wait until the task is
+// due and callers may query it; 0: none. restoring: other claims of the team are being restored, too, and no replica
+// may deny an unknown task meanwhile.
 func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration, restoring bool) (first bool, err error) {
 	fixed, _ := json.Marshal(claim) // texts and numbers always encode
 	answer, _ := json.Marshal(claim.Answer)
@@ -112,9 +112,9 @@ func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration
 	return is == int64(1), nil
 }
 
-// Get returns a team's claim. One that is final or fresh here is not looked up in Redis, and one that is known here serves
-// while Redis is away. An unknown task returns an error while Redis is away, and until other replicas have written their
-// pending claims.
+// Get returns a team's claim. If a final or fresh claim is known here, Redis is not asked, and while Redis is away any
+// claim that is known here is returned. An unknown task is an error while Redis is away, and until other replicas have
+// written their pending claims.
 func (c *redisClaims) Get(ctx context.Context, team, task string) (Claim, bool, error) {
 	here := c.local.get(team, task)
 	if c.serves(here) {
@@ -182,8 +182,8 @@ func (c *redisClaims) Exist(ctx context.Context, team string, tasks []string) (m
 	return exist, err
 }
 
-// Hear keeps an answer unless a later state is known, and returns the resulting claim. Without Redis it is kept here, and an end
-// is written later.
+// Hear records an answer unless a later state is known, and returns the resulting claim. Without Redis the answer is
+// kept here, and if it ends the task it is written later.
 func (c *redisClaims) Hear(ctx context.Context, heard *Claim, answer Answer, body []byte, queries int) (Claim, error) {
 	write := func(ctx context.Context) (*Claim, error) { return c.writeAnswer(ctx, heard, answer, body, queries) }
 	claim, err := write(ctx)

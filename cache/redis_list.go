@@ -20,14 +20,14 @@ type redisAgenda struct {
 	looked time.Time // when Due last looked for teams
 
 	mu    sync.Mutex
-	teams map[string]bool // that may have tasks which are due
+	teams map[string]bool // teams that may have due tasks
 }
 
 // mostInScript is how many tasks of a team one script reads.
 const mostInScript = 500
 
-// List returns a page of the tasks of teams, newest first. It makes two round trips, three with a filter. Tasks that have not ended
-// are named by the agenda of the finisher, which has only these.
+// List returns a page of the tasks of teams, newest first. It makes two round trips, three with a filter. It reads
+// tasks that have not ended from the finisher's agenda, which has only these.
 func (a *redisAgenda) List(ctx context.Context, teams []string, f Filter) (Page, error) {
 	call, cancel := a.long(context.WithoutCancel(ctx))
 	defer cancel()
@@ -37,7 +37,7 @@ func (a *redisAgenda) List(ctx context.Context, teams []string, f Filter) (Page,
 // redisList is one list.
 type redisList struct {
 	*store
-	ctx context.Context //nolint:containedctx // it lasts as long
+	ctx context.Context //nolint:containedctx // it lasts as long as the list
 }
 
 func (l redisList) names(teams []string, open bool, before int64, each int) (names []named, err error) {
@@ -139,7 +139,7 @@ func (a *redisAgenda) takeDue(ctx context.Context, team string, most int) (list 
 // teamsEvery is how often this process looks for teams whose tasks were made by other replicas.
 const teamsEvery = time.Minute
 
-// findTeams looks for these teams. A team whose tasks cannot be counted keeps its last known state.
+// findTeams looks for teams with due tasks. A team whose tasks cannot be counted keeps its last known state.
 func (a *redisAgenda) findTeams(ctx context.Context) error {
 	if a.Now().Sub(a.looked) < teamsEvery {
 		return nil

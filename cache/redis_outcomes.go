@@ -70,8 +70,8 @@ func (o *redisOutcomes) Leave(ctx context.Context, name IdempotencyName) {
 	_ = o.run(ctx, leaveScript, []string{equalKey(all)}, "name", name.Digest).Err()
 }
 
-// forget frees a name if it still belongs to that request: a late or repeated write must not free another request's. If it does
-// not, the request's Begin or Join may still be on its way, and will take no name.
+// forget frees a name if it still belongs to that request: a late or repeated write must not free another request's.
+// Otherwise the request's Begin or Join may still be on its way, and will take no name.
 func (o *redisOutcomes) forget(ctx context.Context, name IdempotencyName, token string) error {
 	all, _ := name.equals()
 	return o.run(ctx, forgetScript, []string{outcomeKey(name), equalKey(all), endedKey(name.Team, token)},

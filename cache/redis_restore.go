@@ -19,21 +19,21 @@ const (
 	restoreMost = 2000
 	// restoreTogether is how many of them are restored concurrently, so that a slow network does not slow them down.
 	restoreTogether = 8
-	// restoreDue is the wait before the service is queried about a lost task, so that a replica that knows its end can restore
-	// it; otherwise it could be charged twice: replicas know what was charged before the loss only as a sum. A replica has noticed the
-	// loss after two seconds, and restores some 15,000 ends in the rest.
+	// restoreDue is the wait before the service is queried about a lost task, so that a replica that knows its end can restore it.
+	// Otherwise the task could be charged twice, because replicas know what was charged before the loss only as a sum. A replica
+	// notices the loss within two seconds, and restores some 15,000 ends in the remaining time.
 	restoreDue = repeatTime
 )
 
 const (
-	// endKept is how long a process keeps a task's end, to restore it: longer than the five minutes by which a usual dump of a Redis in use
-	// is old.
+	// endKept is how long a process keeps a task's end, to restore it: longer than the five minutes that a dump of a busy Redis is
+	// usually old.
 	endKept     = 10 * time.Minute
 	forgetEvery = time.Minute
 )
 
-// Maintain retries failed writes, restores what Redis lost and this process knows, and drops what need not be known here. One goroutine
-// calls it every second. Its error is news: what Redis lost, and which writes were dropped.
+// Maintain retries failed writes, restores what Redis lost and this process knows, and drops claims that need not be
+// known here. One goroutine calls it every second. Its error reports what Redis lost, and which writes were dropped.
 func (c *redisClaims) Maintain(ctx context.Context) error {
 	news := c.look(ctx)
 	err := c.pending.flush(ctx)
@@ -42,7 +42,8 @@ func (c *redisClaims) Maintain(ctx context.Context) error {
 	return errors.Join(news, err)
 }
 
-// forget drops the tasks that ended some time ago and those that the service has forgotten, unless Redis may not have them.
+// forget drops the tasks that ended some time ago and those that the service has forgotten, unless Redis may lack
+// them.
 func (c *redisClaims) forget() {
 	now := c.Now()
 	if now.Sub(c.forgot) < forgetEvery || len(c.restore) > 0 {
@@ -57,8 +58,8 @@ func (c *redisClaims) forget() {
 	}
 }
 
-// look reads from Redis the memory of the teams that are known here, which also shows whether it is there. Claims of teams of
-// which it lost some are restored in this turn and the next ones; the error reports that.
+// look reads from Redis the memory of the teams that are known here, which also probes whether Redis answers. If Redis
+// lost claims of teams, they are restored in this turn and the next ones, and the error reports it.
 func (c *redisClaims) look(ctx context.Context) error {
 	if c.Memory != nil {
 		c.losses.number(c.Memory())
@@ -113,11 +114,11 @@ func (c *redisClaims) restoreSome(ctx context.Context) {
 		c.restore = c.restore[len(some):]
 	}
 	if len(c.restore) == 0 {
-		c.restore = nil // or its memory would keep what the writes have replaced
+		c.restore = nil // frees the claims that the writes have replaced
 	}
 }
 
-// restoreOne writes a claim in its newest known state. If another replica was first, only an end is news.
+// restoreOne writes a claim in its newest known state. If another replica was first, only the task's end is written.
 func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
 	claim = c.local.latest(claim)
 	if c.Now().Sub(claim.Created) > c.kept(claim) {
@@ -133,9 +134,9 @@ func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
 	return err
 }
 
-// repeatTime is how long every replica takes to retry its pending writes once Redis is back: it notices that within a breaker's
-// probe (250 ms), retries them within a call of Maintain (1 s), and 10,000 writes take some seconds more. That Redis was
-// away is noticed a second late, too.
+// repeatTime is how long every replica takes to retry its pending writes once Redis is back: it notices that within a
+// breaker's probe (250 ms), retries them within a call of Maintain (1 s), and 10,000 writes take some seconds more. An
+// outage of Redis is also noticed up to a second late.
 const repeatTime = 10 * time.Second
 
 // memory describes what Redis remembers of a team's tasks, from the team's claims key.
@@ -150,23 +151,23 @@ func (m memory) older(than memory) bool {
 	return than.epoch != "" && (m.epoch != than.epoch || m.count < than.count)
 }
 
-// losses notices that Redis lost tasks of a team, or could not be asked about them. In either case another replica may have
-// tasks to write, and an unknown task is not denied.
+// losses notices that Redis lost tasks of a team, or could not be reached about them. In either case another replica
+// may have tasks to write, and an unknown task is not denied.
 type losses struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	known    int64                // Redis's memory by [RedisConfig.Memory]; 0: none was seen
+	known    int64                // the number of Redis's memory by [RedisConfig.Memory]; 0: none was seen
 	memories map[string]memory    // as they were last seen, by team
 	lost     map[string]bool      // teams of which Redis lost tasks that are not restored yet
-	away     map[string]time.Time // when Redis last could not be asked about all of a team's tasks; under "": about any
+	away     map[string]time.Time // when Redis was last unreachable for a team's tasks; under "": for any team's
 }
 
 func newLosses(now func() time.Time) *losses {
 	return &losses{now: now, memories: map[string]memory{}, lost: map[string]bool{}, away: map[string]time.Time{}}
 }
 
-// missed notes that Redis could not be asked about a team; empty: about any.
+// missed notes that Redis was unreachable for a team's tasks; empty: for any team's.
 func (l *losses) missed(team string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +186,8 @@ func (l *losses) incomplete(team string) bool {
 	return false
 }
 
-// seen is the last known state of Redis's memory of a team. A caller of Redis reads it before the call, for saw.
+// seen is the last known state of Redis's memory of a team. A caller of Redis reads it before the call, and passes it
+// to saw.
 func (l *losses) seen(team string) memory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,8 +212,8 @@ func (l *losses) saw(team string, before, now memory) {
 	}
 }
 
-// number notes the number of Redis's memory. If it has changed, every team may have lost tasks. The counts of claims do not
-// always show that: other replicas may write as many new ones as were lost before this one looks.
+// number notes the number of Redis's memory. If it has changed, every team may have lost tasks. The counts of claims
+// do not always show that: other replicas may write as many new claims as were lost before this one looks.
 func (l *losses) number(now int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 //go:embed scripts/*.lua
 var scripts embed.FS
 
-// The scripts, each about one team's tasks, or about the account's queries.
+// The scripts. Each is about one team's tasks, or about an account's queries.
 var (
 	putScript     = script("put")
 	hearScript    = script("hear")
@@ -31,8 +31,8 @@ var (
 	forgetScript  = script("forget")
 )
 
-// script assembles a script, after the part that all share. Without its comment lines it is short enough for a pipeline, which
-// sends its text for each call.
+// script assembles a script after the part that all share. Without its comment lines it is short enough for a
+// pipeline, which sends the text with each call.
 func script(name string) *redis.Script {
 	var text strings.Builder
 	for _, part := range []string{"common", name} {
@@ -49,7 +49,7 @@ func script(name string) *redis.Script {
 	return redis.NewScript(text.String())
 }
 
-// errMixed is a reply to another call: the connection is out of step.
+// errMixed means that a reply belongs to another call: the connection is out of step.
 var errMixed = errors.New("Redis sent the reply to another call")
 
 // RedisConfig configures [NewRedis].
@@ -57,8 +57,8 @@ type RedisConfig struct {
 	Client  redis.UniversalClient // MUST NOT send a command twice by itself
 	Timeout time.Duration         // of one call that a request waits for
 	TTL     time.Duration         // how long the service knows a task
-	Fresh   time.Duration         // how long an answer that is not final is not looked up again
-	Rate    int                   // task queries a second of an account that has no rate of its own, of all replicas; as many cancels
+	Fresh   time.Duration         // for how long an answer that is not final is served without another look-up
+	Rate    int                   // task queries a second of all replicas, for an account without a rate of its own; the same for cancels
 	Now     func() time.Time
 	// Memory numbers the memories of Redis that this process has seen, above 0: another number means that Redis lost its memory,
 	// was restarted, or went back to an older copy. Nil: only the counts of claims show that.
@@ -146,7 +146,7 @@ func (s *store) unexpired(claim *Claim) (Claim, bool, error) {
 	return *claim, true, nil
 }
 
-// serves reports whether a claim that is known here needs no look-up; nil: not known.
+// serves reports whether a claim that is known here needs no look-up; nil: unknown here.
 func (s *store) serves(here *Claim) bool {
 	return here != nil && (here.Final() || s.Now().Sub(here.Fetched) < s.Fresh)
 }
@@ -223,7 +223,7 @@ const (
 	teamsKey   = KeyPrefix + "teams"
 	queriesKey = KeyPrefix + "queries"
 	cancelsKey = queriesKey + ":cancel"
-	ofAccount  = ":of:"              // and the account, behind the two above; main has none
+	ofAccount  = ":of:"              // and the account, after the two above; main has none
 	ownerKey   = KeyPrefix + "task:" // and the task
 )
 

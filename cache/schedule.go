@@ -11,12 +11,12 @@ var steps = []time.Duration{1, 2, 4, 8, 12}
 // lastLook is how long before the end of a task's life the finisher queries it once more.
 const lastLook = time.Minute
 
-// unheardFor is how much longer than the task a claim is kept if the end of the task was never seen. The hold lasts as long, so
-// that it is charged as the claim describes. Polls do not find such a claim.
+// unheardFor is how much longer than the task a claim is kept if the end of the task was never seen. The hold lasts as
+// long, so that it is charged as the claim describes. Polls do not find such a claim.
 const unheardFor = time.Hour
 
-// handedFor is how long a task that was handed out is not handed out again: as long as a query may take, and the wait for
-// another's. Then it is, because the process that took it may have died, or could not reach Redis.
+// handedFor is how long a task that was handed out is not handed out again: as long as its query and the wait for
+// another caller's query may take. The process that took it may have died, or failed to reach Redis.
 const handedFor = 15 * time.Second
 
 // NextQuery is when the finisher queries a task again: a step after the last query, but also lastLook before the task's life ends,
@@ -32,10 +32,10 @@ func NextQuery(now, created time.Time, ttl, interval time.Duration, queries int)
 	return next
 }
 
-// share lists up to most tasks for the finisher: an equal part of each team, and more of some if others have less. take takes up
-// to n tasks of a team, and reports whether it may have more. Teams alternate in the list, with another team at the head every
-// round. A round may end with the account's queries, which the teams in first must not use up: two tasks of theirs precede each
-// of the others'.
+// share lists up to most tasks for the finisher: an equal part of each team, and more of some if others have less.
+// take takes up to n tasks of a team, and reports whether it may have more. Teams alternate in the list, with another
+// team at the head every round. A round may end when the account's queries are used up, which the teams in first must
+// not cause: two of their tasks precede each task of the others.
 func share(teams []string, first map[string]bool, round, most int, take func(team string, n int) ([]Claim, bool)) []Claim {
 	slices.Sort(teams)
 	goes, others := turned(teams, first, true, round), turned(teams, first, false, round)
@@ -69,7 +69,7 @@ func turned(teams []string, first map[string]bool, goes bool, round int) []strin
 	return slices.Concat(teams[n:], teams[:n])
 }
 
-// before puts two elements of first before each of the others.
+// before puts two elements of first before each element of others.
 func before[T any](first, others []T) []T {
 	list := make([]T, 0, len(first)+len(others))
 	for len(first) > 0 || len(others) > 0 {

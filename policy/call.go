@@ -69,9 +69,9 @@ func (p Pattern) Match(name string) bool {
 
 // Meets reports whether some name matches both patterns.
 func (p Pattern) Meets(other Pattern) bool {
-	meets := make([]bool, len(other)+1) // the rest of p from i on, and the rest of other from each of its bytes on
+	meets := make([]bool, len(other)+1) // meets[j]: some string matches both p[i:] and other[j:]
 	for i := len(p); i >= 0; i-- {
-		below := false // both rests without their first bytes
+		below := false // meets[j+1] of the row before: p[i+1:] and other[j+1:]
 		for j := len(other); j >= 0; j-- {
 			without := i < len(p) && meets[j]
 			switch {
@@ -134,13 +134,14 @@ func (f *Families) of(model string) families {
 	}
 }
 
-// Enabled reads the values of a header that is a switch: it is on if any is "enable", in any case. The rules refuse a header with both words, and
-// other words.
+// Enabled reads the values of a header that is a switch: it is on if any value is "enable", in any case. The rules
+// refuse a header with both words or with any other word.
 func Enabled(values []string) bool {
 	return slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "enable") })
 }
 
-// inPlaceOf names the header that the client sent in place of the service's header with that word, or returns none.
+// inPlaceOf describes the header that the client sent in place of the service's header with that word; without one it
+// returns the text none.
 func (c *Call) inPlaceOf(word, none string) string {
 	if name := c.stray(word); name != "" {
 		return name + " in its place"

@@ -6,20 +6,20 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// seen demands that no element of a list has the mark.
-func seen(m mark, allowed string) check {
+// without demands that no element of a list has the mark.
+func without(m mark, allowed string) check {
 	return check{allowed: allowed, mark: m, find: func(q *Request) offence { return q.facts.marks[m] }}
 }
 
-// bounded is seen with the bound as a number.
+// bounded is like without, and also states the bound as a number.
 func bounded(m mark, allowed, limit string) check {
-	c := seen(m, allowed)
+	c := without(m, allowed)
 	c.limit = limit
 	return c
 }
 
-// required demands a model's name.
-func required() check {
+// modelName demands the name of a model.
+func modelName() check {
 	return check{allowed: "a string of 1 to 256 bytes", find: func(q *Request) offence {
 		v := q.facts.values[fieldModel]
 		if v.shape != strictjson.String || v.text == "" || len(v.text) > maxModel {
@@ -71,7 +71,7 @@ func textItems(low, high int, allowed string) check {
 	return items(low, high, allowed, func(q *Request) int { return q.facts.textItems })
 }
 
-// imageItems demands from low to high images, of such a request.
+// imageItems demands from low to high images, under the same condition.
 func imageItems(low, high int) check {
 	return items(low, high, strconv.Itoa(low)+" to "+strconv.Itoa(high)+" images",
 		func(q *Request) int { return q.InputImages })

@@ -101,7 +101,7 @@ func (r *reader) prompt() value {
 	return v
 }
 
-// shapeOf notes the type of the next value, which is that of f, and returns where to note more of it.
+// shapeOf notes the type of the next value as that of f, and returns f's value for the caller to complete.
 func (r *reader) shapeOf(f field) *value {
 	v := &r.facts.values[f]
 	v.shape = r.Shape()

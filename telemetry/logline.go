@@ -110,7 +110,7 @@ func (c *Cost) attr(name string) slog.Attr {
 
 // amountAttr is an amount of a unit, money in the currency.
 func amountAttr(name string, m unit.Money, of unit.Name, n int64) slog.Attr {
-	if m.Behind(of) > 0 {
+	if m.Decimals(of) > 0 {
 		return slog.Float64(name, m.InWhole(of, n))
 	}
 	return slog.Int64(name, n)
@@ -282,7 +282,7 @@ func appendCost(b []byte, c *Cost) []byte {
 
 // appendAmount writes an amount of a unit, money in the currency.
 func appendAmount(b []byte, m unit.Money, of unit.Name, n int64) []byte {
-	if m.Behind(of) > 0 {
+	if m.Decimals(of) > 0 {
 		return appendFloat(b, m.InWhole(of, n))
 	}
 	return strconv.AppendInt(b, n, 10)

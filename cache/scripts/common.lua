@@ -8,7 +8,7 @@ local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 -- whole writes a number in digits; Lua would write 1e+15.
 local function whole(n) return string.format('%.0f', tonumber(n)) end
 
--- fields reads what readClaim in redis_store.go reads, in this order; nothing for an absent task.
+-- fields returns the fields that readClaim in redis_store.go reads, in this order; of an absent task each is nil.
 local function fields(key)
   return redis.call('HMGET', key, 'team', 'task', 'claim', 'answer', 'body', 'created', 'fetched', 'asks', 'served', 'sent', 'written')
 end

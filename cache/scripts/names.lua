@@ -1,6 +1,6 @@
 -- Names a team's tasks that the service still knows, newest first.
 -- KEYS  1 tasks  2 due   A  known: for how long a task is known  before: only those made before this moment, 0 for any
---       most: how many, below 0 for all  open: 1 for those that have not ended, of which there is no order, and no bound
+--       most: how many, below 0 for all  open: 1 for those that have not ended, in no order and all of them
 -- Returns the id of each and when it was made, in turn.
 local first = now - A.known
 if A.open == '0' then

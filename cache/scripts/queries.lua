@@ -1,6 +1,6 @@
 -- Decides whether a team may query the service now, as fair in queries.go does.
 -- KEYS  1 queries: a set of wishes, "granted team number", by their moment
--- A  rate: how many in a window  window: how long that is  team  spare: 1 for what no client is likely to want  unique: a text
+-- A  rate: how many in a window  window: how long that is  team  spare: 1 if only a query that no client is likely to want is granted  unique: a text
 -- Returns 1 or 0.
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - A.window)
 local rate, team = tonumber(A.rate), A.team

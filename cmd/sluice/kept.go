@@ -111,8 +111,8 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		if now == nil {
 			now = time.Now
 		}
-		memory := limit.MemoryWith(event.NewMemory(event.Kept(c.EventTTL), now), now)
-		memory.Alerts = parts.alerts
+		memory := limit.NewMemory(now)
+		memory.Events, memory.Alerts = event.NewMemory(event.Kept(c.EventTTL), now), parts.alerts
 		k.works, k.ledger = memory.Events.Works, limit.House{Memory: memory}
 		k.outbox, k.accounts, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)

@@ -74,7 +74,7 @@ var mutations = []mutation{
 		about: "a batch of charges is for the memory that was found during it", file: "policy/limit/failover/settle.go",
 		old: "\t\terrs[i] = err\n\t}\n\treturn memory", new: "\t\terrs[i] = err\n\t}\n\treturn s.memory.Load()",
 	},
-	{about: "a refusal does not tell what lost replicas keep", file: "policy/limit/failover/admit.go", old: "s.tellAside(ctx, t.books, &t.Verdict, t.Hold.Team.ID, t.At)", new: "_ = s.tellAside"},
+	{about: "a refusal does not tell what lost replicas keep", file: "policy/limit/failover/admit.go", old: "s.addAside(ctx, t.books, &t.Verdict, t.Hold.Team.ID, t.At)", new: "_ = s.addAside"},
 	{
 		about: "a request comes back before what it needs is given back", file: "policy/limit/verdict.go",
 		old: "v.Wait, rest = max(v.Wait, a.Back), rest-a.Amount", new: "rest -= a.Amount",
@@ -292,7 +292,7 @@ var mutations = []mutation{
 	{about: "a batch that charges a day that is over does not count that", file: "policy/limit/redisstore/scripts/batch.lua", old: "if now >= tonumber(ARGV[4]) then", new: "if false then"},
 	{about: "a sum of another version of the day is shown", file: "gateway/console/figures/sums.go", old: "sum.Version != versions[of.Day]", new: "false"},
 	{about: "a late change of the ledger is not noted", file: "policy/limit/redisstore/scripts/holds.lua", old: "if s.late and posts(s) then", new: "if false then"},
-	{about: "a late charge is one of a batch, which notes nothing", file: "policy/limit/redisstore/batch.go", old: "c.Held.Day >= young", new: "c.Held.Day > 0"},
+	{about: "a late charge is one of a batch, which notes nothing", file: "policy/limit/redisstore/batch.go", old: "c.Held.Day >= earliest", new: "c.Held.Day > 0"},
 	{about: "a member sees which rules others broke", file: "gateway/console/figures/requests.go", old: "if all {", new: "if all || true {"},
 	{about: "a rule that refused is told as a warning", file: "telemetry/recent/counts.go", old: "if refused {", new: "if false {"},
 	{about: "the rules that refused a request are not noted", file: "gateway/inspect.go", old: "range verdict.Violations {", new: "range verdict.Violations[:0] {"},

@@ -1,7 +1,9 @@
-// Package account decides which account at the service does a piece of work, and what an answer of the service says about an account.
+// Package account decides which account at the service does a piece of work, and what an answer of the service says
+// about an account.
 //
-// [Choose] picks the account from a snapshot, [Judge] reads an answer, and [Health] keeps what the answers have shown. All of it is
-// pure: the times are the caller's, and it knows neither connections, nor clocks, nor stores. Nothing here is safe for concurrent use.
+// [Choose] picks the account from a snapshot, [Judge] reads an answer, and [Health] keeps what the answers have shown.
+// All of it is pure: it takes times from its caller, and knows no connections, clocks or stores. Nothing here is safe
+// for concurrent use.
 package account
 
 import (
@@ -28,11 +30,11 @@ type View struct {
 	Account  *teams.Account
 	InFlight int           // requests of this process
 	Out      bool          // it is out
-	Wait     time.Duration // until it may be asked: it is out, or cooling for the model; 0: now
-	Probe    bool          // it may be asked now by one request, which shows whether it is still out or cooling
+	Wait     time.Duration // until it may get a request, while it is out or cooling for the model; 0: now
+	Probe    bool          // it may get one request now, which shows whether it is still out or cooling
 }
 
-// Standing is what operators are shown of an account.
+// Standing is the state of an account as operators see it.
 type Standing struct {
 	ID        string
 	Region    string
@@ -41,16 +43,16 @@ type Standing struct {
 	State     State
 	Why       string    // what upstream answered, in the words of the log; empty if State is ok
 	Since     time.Time // of the state; zero if it is ok from the start
-	Worked    time.Time // when the last request began that worked; zero: none did
-	Cooling   []Rest    // the models that are cooling, in the order of their names
+	Worked    time.Time // when the last request that worked began; zero: none worked
+	Cooling   []Rest    // the models that are cooling, by name
 	Weight    int
 	InFlight  int
 	Failovers map[string]int64 // away from it, by reason
 	Limits    []teams.AccountLimit
-	Quotas    *teams.Team // the account that holds its quotas; nil: it has none
+	Quotas    *teams.Team // holds its quotas; nil: none
 }
 
-// Rest is how long an account is not asked for a model.
+// Rest is a model for which an account gets no requests, and until when.
 type Rest struct {
 	Model string
 	Until time.Time

@@ -14,8 +14,8 @@ type Want struct {
 	Unpriced bool // the model has no price, so that a quota of spend could not count the work
 	Team     string
 	Regions  []string                 // those that the team allows; nil: any
-	Tried    []string                 // the accounts, by id, that have answered the request already, or can never take it
-	Spent    map[string]time.Duration // the accounts, by id, whose own rate or quota has no room, and when it has
+	Tried    []string                 // the ids of accounts that have answered the request, or can never take it
+	Spent    map[string]time.Duration // by account id, when a rate or quota of its own that has no room will have some
 }
 
 // Refusal is why no account is chosen.
@@ -24,25 +24,26 @@ type Refusal string
 // The refusals.
 const (
 	Unserved  Refusal = "unserved"  // no account that takes new work serves the model and the team in its regions
-	NoPrice   Refusal = "no price"  // each that does so has a quota of spend, and the model has no price
-	Exhausted Refusal = "exhausted" // each that serves has answered the request: the last answer is the client's
-	Busy      Refusal = "busy"      // each that is left is cooling or has no room, or is out: worth a wait
-	AllOut    Refusal = "out"       // each that is left is out: time alone does not help
+	NoPrice   Refusal = "no price"  // each account that does so has a quota of spend, and the model has no price
+	Exhausted Refusal = "exhausted" // each account that does so has answered the request: the client gets the last answer
+	Busy      Refusal = "busy"      // each remaining account is cooling, has no room, or is out: waiting may help
+	AllOut    Refusal = "out"       // each remaining account is out: waiting may not help
 )
 
-// Choice is the account that does a piece of work, or why there is none.
+// Choice is the account that does a piece of work, or the reason why none does.
 type Choice struct {
 	Account *teams.Account // nil: none
-	Probe   bool           // the request asks whether the account works again: see [Health.Begin]
+	Probe   bool           // the request tests whether the account works again: see [Health.Begin]
 	Refusal Refusal        // empty: an account is chosen
-	Wait    time.Duration  // the shortest after which an account may be asked; 0 unless Refusal is Busy or AllOut
+	Wait    time.Duration  // until the first of the accounts may get the request; 0 unless Refusal is Busy or AllOut
 }
 
-// Choose picks the account: of those that serve the model and the team, have weight and room, and are neither out nor cooling, the one
-// with the least requests in flight ÷ weight. Of equal ones luck, in [0,1), picks one by weight.
+// Choose picks the account: of those that serve the model and the team, have weight and room, and are neither out nor
+// cooling, the one with the fewest requests in flight ÷ weight. Among equal ones luck, in [0,1), picks one by weight.
 //
-// An account that may be probed comes before the others. Otherwise one that the others can do without would never come back. The request
-// loses only the time of an answer, because the answers that keep an account out or cooling leave it free to try another.
+// An account that may be probed comes first; otherwise an account that the others make dispensable would never come
+// back. The request loses only the time of an answer, because answers that keep an account out or cooling allow it to
+// try another account.
 func Choose(views []View, want Want, luck float64) Choice {
 	var some [8]*View // on the stack
 	best := some[:0]
@@ -75,14 +76,14 @@ func Serving(views []View, want Want) (list []*teams.Account) {
 	return list
 }
 
-// Away is an account that may do a piece of work, but must not be asked now.
+// Away is an account that may do a piece of work, but must not get requests now.
 type Away struct {
 	ID   string
-	Wait time.Duration // until it may be
-	Out  bool          // it is out, so that time alone may not help; else it is cooling
+	Wait time.Duration // until it may get them
+	Out  bool          // it is out, so waiting may not help; else it is cooling
 }
 
-// AllAway lists the accounts that may do a piece of work, must not be asked now, and have not answered the request.
+// AllAway lists the accounts that may do a piece of work, must not get requests now, and have not answered this one.
 func AllAway(views []View, want Want) (list []Away) {
 	for i := range views {
 		if v := &views[i]; v.Wait > 0 && want.servedBy(v.Account, views) && !want.hasTried(v) {
@@ -107,7 +108,7 @@ func compare(v *View, best []*View) int {
 	return cmp.Compare(int64(v.InFlight)*int64(b.Account.Weight), int64(b.InFlight)*int64(v.Account.Weight))
 }
 
-// byWeight picks one of the views, each as often as its weight says.
+// byWeight picks one of the views, with a probability in proportion to its weight.
 func byWeight(views []*View, luck float64) *View {
 	sum := 0
 	for _, v := range views {
@@ -122,8 +123,8 @@ func byWeight(views []*View, luck float64) *View {
 	return views[len(views)-1]
 }
 
-// refused is the choice if no account may be asked. The next probe of an account that is out may fail, so its time is named only if no
-// other account has room within probeEvery.
+// refused is the choice if no account may get the request. An account that is out may fail its next probe, so its wait
+// is named only if no other account has room within probeEvery.
 func (w Want) refused(views []View) Choice {
 	c := Choice{Refusal: Unserved}
 	if priced := w; w.Unpriced {
@@ -156,7 +157,7 @@ func (w Want) refused(views []View) Choice {
 	return c
 }
 
-// shorter is the shorter of two waits, of which the first may be none.
+// shorter is the shorter of two waits, of which a may be 0: no wait is known.
 func shorter(a, b time.Duration) time.Duration {
 	if a == 0 {
 		return b
@@ -172,7 +173,7 @@ func (w Want) servedBy(a *teams.Account, all []View) bool {
 // spends reports whether the account has a quota of spend.
 func spends(a *teams.Account) bool { return a.Quotas != nil && a.Quotas.Spends() }
 
-// teamServedBy reports whether the account serves the team: it names it, or no account does.
+// teamServedBy reports whether the account serves the team: it names the team, or no account does.
 func (w Want) teamServedBy(a *teams.Account, all []View) bool {
 	if a.Teams != nil {
 		return slices.Contains(a.Teams, w.Team)
@@ -182,5 +183,5 @@ func (w Want) teamServedBy(a *teams.Account, all []View) bool {
 
 func (w Want) hasTried(v *View) bool { return slices.Contains(w.Tried, v.Account.ID) }
 
-// wait is how long the account must not be asked; 0: it may be.
+// wait is how long the account must not get the request; 0: it may.
 func (w Want) wait(v *View) time.Duration { return max(v.Wait, w.Spent[v.Account.ID]) }

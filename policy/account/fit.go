@@ -13,9 +13,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// Fit compares the accounts with the teams that they serve. The faults are what cannot work: rates in both files, a team without an
-// account, a model that no account serves. unknown are the teams that accounts name and the file lacks: only who knows every team, those
-// of the directory, too, can say that they are wrong.
+// Fit compares the accounts with the teams that they serve. The faults are what cannot work: rates in both files, a
+// team without an account, a model that no account serves. unknown are the teams that accounts name and the file
+// lacks: they are wrong only if the directory lacks them, too.
 func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown strictyaml.Faults) {
 	if !accounts.NoFile && len(file.Account) > 0 && slices.ContainsFunc(accounts.List, func(a *teams.Account) bool { return a.Limits != nil }) {
 		faults = append(faults, strictyaml.Fault{
@@ -39,8 +39,8 @@ func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown strictyaml
 	return faults, unknownTeams(accounts, file)
 }
 
-// Warnings lists what may not be meant, one line each: what gets no new work because all accounts that serve it drain, and what an account
-// does not serve because of its quota of spend.
+// Warnings lists settings that are possibly unintended, one line each: teams and models that get no new work because
+// all accounts that serve them drain, and models that an account does not serve because of its quota of spend.
 func Warnings(accounts *teams.Accounts, file *teams.File) []string {
 	return append(drained(accounts, file), unpriced(accounts, file)...)
 }
@@ -114,7 +114,7 @@ func modelsOf(team *teams.Team) []policy.Pattern {
 	return slices.Compact(models)
 }
 
-// fitTeam finds what a team cannot do.
+// fitTeam finds the work of a team that no account does.
 func fitTeam(accounts *teams.Accounts, file *teams.File, team *teams.Team) (faults strictyaml.Faults) {
 	serve := accounts.For(team)
 	if len(serve) == 0 {

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// Health is what a process knows of an account from the service's answers. The zero Health is that of an account that works.
+// Health is what a process knows of an account from the service's answers. The zero Health is a working account's.
 type Health struct {
 	out     outage
 	cooling map[string]Pause // by model
 }
 
-// mostModels bounds the models whose pauses are remembered, because clients choose their names. What is not remembered refuses nothing.
+// mostModels bounds the models whose pauses are remembered, because clients choose their names. Further models are
+// never paused.
 const mostModels = 1000
 
 // View shows the account to a request for the model. The caller adds which account it is, and what is in flight.
@@ -25,9 +26,10 @@ func (h *Health) View(model string, now time.Time) (v View) {
 	return v
 }
 
-// Begin notes that a request for the model begins, and returns whether it is a probe: the others wait for its outcome. [Health.End] MUST
-// follow with the same model and time, whatever becomes of the request. If the account was chosen as a probe and this request is not one,
-// another request was faster, and the caller chooses again. A request without a model, such as a query, has the empty one.
+// Begin notes that a request for the model begins, and returns whether it is a probe: other requests wait for its
+// outcome. [Health.End] MUST follow with the same model and time, whatever the outcome of the request. If the account
+// was chosen as a probe and this request is not the probe, another request was faster, and the caller chooses again. A
+// request without a model, such as a query, has the empty one.
 func (h *Health) Begin(model string, now time.Time) (probe bool) {
 	if !h.View(model, now).Probe {
 		return false
@@ -41,8 +43,8 @@ func (h *Health) Begin(model string, now time.Time) (probe bool) {
 	return true
 }
 
-// End notes what has become of a request for the model that began at a time. If it was a probe that has shown nothing, another one may
-// be it.
+// End notes the outcome of a request for the model that began at a time. If it was a probe that showed nothing,
+// another request may be the probe.
 func (h *Health) End(model string, began, now time.Time, v Verdict) {
 	p := h.cooling[model].ended(began)
 	switch v.Outcome {
@@ -59,7 +61,7 @@ func (h *Health) End(model string, began, now time.Time, v Verdict) {
 	h.keep(model, p, now)
 }
 
-// Drop notes that a request for the model that began at a time was not made. If it was to be a probe, the next one is it.
+// Drop notes that a request for the model that began at a time was not made. If it was the probe, the next request is.
 func (h *Health) Drop(model string, began time.Time) {
 	if p, known := h.cooling[model]; known {
 		h.cooling[model] = p.ended(began)
@@ -67,8 +69,8 @@ func (h *Health) Drop(model string, began time.Time) {
 	h.out = h.out.dropped(began)
 }
 
-// Renewed notes that the account's key has changed: the next request asks whether it is good, and what became of earlier ones no
-// longer counts.
+// Renewed notes that the account's key has changed: the next request tests it, and the outcomes of earlier requests no
+// longer count.
 func (h *Health) Renewed(now time.Time) { h.out = h.out.renewed(now) }
 
 // Pause is what is known of the model, for other processes.
@@ -96,12 +98,12 @@ func (h *Health) keep(model string, p Pause, now time.Time) {
 	}
 }
 
-// Standing shows the account to operators: its state and what that is made of. The caller adds the rest.
+// Standing is the account's state for operators, with its causes. The caller adds the rest.
 func (h *Health) Standing(weight int, now time.Time) Standing {
 	s := Standing{State: OK, Weight: weight}
 	var first Pause
 	for model, p := range h.cooling {
-		wait, _ := p.at(now) // also while others wait for a probe
+		wait, _ := p.at(now) // not 0 while others wait for a probe
 		if wait == 0 {
 			continue
 		}

@@ -11,7 +11,7 @@ const probeEvery = time.Minute
 type outage struct {
 	since   time.Time // zero: it is not out
 	why     string
-	last    time.Time // when it was refused last, with this key
+	last    time.Time // when it was last refused, with this key
 	next    time.Time // of the next probe
 	probe   time.Time // when the last probe began; zero: none did
 	changed time.Time // when the key changed; zero: it has not
@@ -19,7 +19,7 @@ type outage struct {
 
 func (o outage) isOut() bool { return !o.since.IsZero() }
 
-// at returns how long the account must not be asked, or whether a request may be the probe.
+// at returns how long the account must not get requests, or else whether a request may be the probe.
 func (o outage) at(now time.Time) (wait time.Duration, probe bool) {
 	switch {
 	case !o.isOut():
@@ -35,13 +35,13 @@ func (o outage) mayProbe(now time.Time) bool {
 	return may
 }
 
-// probed notes that a probe begins. The next one comes at its time, whatever becomes of this one.
+// probed notes that a probe begins. The next one comes on schedule, whatever this one's outcome.
 func (o outage) probed(now time.Time) outage {
 	o.next, o.probe = now.Add(probeEvery), now
 	return o
 }
 
-// dropped notes that the probe which began then was not made, or has shown nothing: the next request is one.
+// dropped notes that the probe that began then was not made, or showed nothing: the next request is a probe.
 func (o outage) dropped(began time.Time) outage {
 	if o.isOut() && o.probe.Equal(began) {
 		o.next = began
@@ -49,8 +49,9 @@ func (o outage) dropped(began time.Time) outage {
 	return o
 }
 
-// refused notes an answer to a request that began at a time. One that had an earlier key does not count. While the account is out, only the
-// answer to a probe puts off the next one: queries about its tasks go on, and would put it off for ever.
+// refused notes a refusal of a request that began at a time. A request with an earlier key does not count. While the
+// account is out, only the answer to a probe postpones the next probe: queries about the account's tasks go on, and
+// would postpone it for ever.
 func (o outage) refused(began, now time.Time, why string) outage {
 	if began.Before(o.changed) {
 		return o
@@ -64,7 +65,7 @@ func (o outage) refused(began, now time.Time, why string) outage {
 	return o
 }
 
-// proven ends the outage if a request worked that began after the last refusal, with this key.
+// proven ends the outage if the request that worked began after the last refusal, with this key.
 func (o outage) proven(began time.Time) outage {
 	if !began.After(o.last) || began.Before(o.changed) {
 		return o
@@ -72,8 +73,8 @@ func (o outage) proven(began time.Time) outage {
 	return outage{changed: o.changed}
 }
 
-// faulted notes that a request which began at a time was refused for its content. So its key is good. Whether the account pays may be
-// looked at later than the content: the next request asks.
+// faulted notes that a request that began at a time was refused for its content. So its key is valid. The service may
+// check payment after the content, so if the account was unpaid the next request is a probe.
 func (o outage) faulted(began time.Time) outage {
 	if Unpaid(o.why) {
 		return o.dropped(began)

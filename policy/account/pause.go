@@ -6,7 +6,7 @@ import "time"
 const (
 	firstPause = time.Second
 	mostDouble = time.Minute
-	// mostPause bounds what the service asks for, so that a wrong header does not cost an account for ever. Its quotas reset each day.
+	// mostPause bounds what the service asks for, so that a wrong header does not pause an account for ever. The service's quotas reset daily.
 	mostPause = 24 * time.Hour
 	// probeLease is how long others wait for a probe's outcome, so that a slow one does not block them for ever.
 	probeLease = time.Minute
@@ -14,7 +14,7 @@ const (
 	probeWait = time.Second
 )
 
-// Pause is how long an account is not asked for a model, because the service throttled it. The zero Pause is over. Processes share the
+// Pause is how long an account gets no requests for a model, because the service throttled it. The zero Pause is over. Processes share the
 // exported fields.
 //
 //	throttled ──► paused until a time ──► one request probes ──► worked: over
@@ -22,15 +22,15 @@ const (
 //	                  └───────────────────────────────┘
 type Pause struct {
 	Until time.Time     // never earlier than what the service has asked for
-	Step  time.Duration // the last wait of those that double, while the service names none; 0: none since the last success
-	Since time.Time     // of the first answer that throttled, since the last success
+	Step  time.Duration // the last wait, which doubles while the service names none; 0: none since the last success
+	Since time.Time     // when an answer first throttled, since the last success
 	Why   string        // the last answer's code
 
-	last  time.Time // when the last answer throttled, or another process has shared that it did
-	probe time.Time // when the probe under way began; zero: none is
+	last  time.Time // when an answer last throttled, or another process reported one
+	probe time.Time // when the probe under way began; zero: none
 }
 
-// at returns how long the model must not be asked, or whether a request may be the probe.
+// at returns how long the model must not get requests, or else whether a request may be the probe.
 func (p Pause) at(now time.Time) (wait time.Duration, probe bool) {
 	switch {
 	case p.Until.IsZero():
@@ -54,7 +54,7 @@ func (p Pause) probed(now time.Time) Pause {
 	return p
 }
 
-// ended notes that the request which began then is over.
+// ended notes that the request that began then is over.
 func (p Pause) ended(began time.Time) Pause {
 	if p.probe.Equal(began) {
 		p.probe = time.Time{}
@@ -62,8 +62,8 @@ func (p Pause) ended(began time.Time) Pause {
 	return p
 }
 
-// throttled makes the pause longer, by what the answer asks for, or by twice the last wait if it does not say. Answers to requests that
-// were under way together are one reason to wait, and double it once.
+// throttled makes the pause longer, by what the answer asks for, or by twice the last wait if it does not say. Answers
+// to requests that were under way together double the wait only once.
 func (p Pause) throttled(now time.Time, asked time.Duration, why string) Pause {
 	if asked <= 0 {
 		if !now.Before(p.Until) || p.Step == 0 {
@@ -78,8 +78,8 @@ func (p Pause) throttled(now time.Time, asked time.Duration, why string) Pause {
 	return p
 }
 
-// proven ends the pause if a request worked that began after it. One that began within it only ends the doubling, and one that began
-// before the service throttled shows nothing.
+// proven ends the pause if the request that worked began after it. A request that began during the pause only resets
+// the doubling, and one that began before the service throttled shows nothing.
 func (p Pause) proven(began time.Time) Pause {
 	switch {
 	case !began.After(p.last):
@@ -91,13 +91,13 @@ func (p Pause) proven(began time.Time) Pause {
 	return Pause{}
 }
 
-// merged is the longer of two pauses, with what each knows. One that is over changes nothing.
+// merged is the longer of two pauses, with the knowledge of both. A pause that is over changes nothing.
 func (p Pause) merged(known Pause, now time.Time) Pause {
 	if !known.Until.After(now) {
 		return p
 	}
 	if known.Until.After(p.Until) {
-		p.Until, p.last = known.Until, now // requests that began before show nothing of it
+		p.Until, p.last = known.Until, now // requests that began earlier show nothing about it
 	}
 	p.Step = max(p.Step, known.Step)
 	if p.Since.IsZero() || !known.Since.IsZero() && known.Since.Before(p.Since) {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Answer is what became of a request, as far as it says something about the account.
+// Answer is the outcome of a request, as far as it says something about the account.
 type Answer struct {
 	// Sent: at least a byte of the request may have reached the service.
 	Sent bool
-	// Complete: the answer has arrived as a whole. A stream's frame that refuses is whole if no other frame came before it.
+	// Complete: the whole answer has arrived. A refusing frame of a stream counts as complete if no other frame came before it.
 	Complete bool
 	// Status is the answer's, or that of the error in a stream's first frame. 0: no answer.
 	Status int
 	// Code is the service's error code. Empty: none, or unknown.
 	Code string
-	// RetryAfter is what the answer asks for. 0: it does not say.
+	// RetryAfter is the wait that the answer asks for. 0: none.
 	RetryAfter time.Duration
 }
 
@@ -26,18 +26,18 @@ type Outcome string
 // The outcomes. The reasons of failovers in metrics are those for which another account may be tried.
 const (
 	Worked      Outcome = "worked"      // the account does work
-	Throttled   Outcome = "throttled"   // it is to be asked later
+	Throttled   Outcome = "throttled"   // it should get requests again only later
 	Refused     Outcome = "refused"     // its key is refused, or it does not pay
 	Unreachable Outcome = "unreachable" // the service did not get the request
-	Faulted     Outcome = "faulted"     // the request is the client's fault: the key is good, and of bills and rates nothing is shown
-	Other       Outcome = "other"       // the service failed, or the answer says nothing of the account
+	Faulted     Outcome = "faulted"     // the request is the client's fault: the key is valid, and nothing is known of payment and rates
+	Other       Outcome = "other"       // the service failed, or the answer says nothing about the account
 )
 
 // Verdict is what follows from an answer.
 type Verdict struct {
 	Outcome Outcome
-	Wait    time.Duration // that the service asks for; 0: it does not say. Only if Throttled
-	Why     string        // the service's code or the status, for the log; empty if nothing is to be said
+	Wait    time.Duration // that the service asks for; 0: none. Only if Throttled
+	Why     string        // the service's code or the status, for the log; empty: nothing to log
 	Another bool          // another account may be tried: this one has certainly done no work
 }
 
@@ -47,11 +47,12 @@ var billing = map[string]bool{"Arrearage": true, "CommodityNotPurchased": true, 
 // Unpaid reports whether the service's error code means that its account does not pay.
 func Unpaid(code string) bool { return billing[code] }
 
-// throttling begins the service's codes for rates and quotas.
+// throttling is the prefix of the service's codes for rates and quotas.
 const throttling = "Throttling"
 
-// Judge reads an answer. Another account may be tried only where this one has certainly done no work: not a byte was sent, or a complete
-// answer refused the key, the bill or the rate. After a 5xx, a timeout or a cut it may have run the request, and may bill it.
+// Judge reads an answer. Another account may be tried only if this one has certainly done no work: not a byte was
+// sent, or a complete answer refused the key, the payment or the rate. After a 5xx, a timeout or a cut the account may
+// have run the request, and may bill it.
 func Judge(a Answer) Verdict {
 	switch {
 	case !a.Sent:
@@ -70,7 +71,7 @@ func Judge(a Answer) Verdict {
 	return Verdict{Outcome: Other}
 }
 
-// why is the answer's code if it is a word, else its status. What has another form may be anything.
+// why is the answer's code if it is a word, else its status: a code of another form may contain anything.
 func (a Answer) why() string {
 	for _, r := range a.Code {
 		if len(a.Code) > 64 || r != '.' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') {

@@ -2,10 +2,11 @@ package event
 
 import "time"
 
-// Bounds are how long events are kept, how many of an owner, of which the oldest go first, and how many are under way.
+// Bounds are how long events are kept, how many of one owner (beyond that the oldest are dropped), and how many
+// deliveries are under way.
 type Bounds struct {
 	Keep     time.Duration // an event's life
-	Most     int           // of an owner, about
+	Most     int           // of an owner, approximately
 	InFlight int           // deliveries to a hook at a time, of all replicas
 }
 

@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// mostCallback is how many bytes a callback may have.
+// mostCallback is the most bytes of a callback.
 const mostCallback = 512
 
 var errCallback = errors.New("the id of a hook, and below it a path and a query of at most 512 visible ASCII characters in all, " +
 	`without a host, "." or ".." as a part, also escaped or before ";", "?" or "#", "\" or "#"; in the path no escaped "/", "\", "%" or control character`)
 
-// ReadCallback reads the values of a request's header with its callback, "jobs/shots/42?x=1": the hook jobs of its team, and what stands
-// below the hook's URL. It returns the text, which stays good for as long as the team has the hook; empty: the request has none. An error
-// says what is allowed.
+// ReadCallback reads the values of a request's header with its callback, such as "jobs/shots/42?x=1": the hook jobs of
+// its team, and a path below the hook's URL. It returns the text, which is valid for as long as the team has the hook;
+// empty: the request has none. An error says what is allowed.
 func ReadCallback(values []string, hooks []Hook) (string, error) {
 	switch {
 	case len(values) == 0:
@@ -35,8 +35,8 @@ func ReadCallback(values []string, hooks []Hook) (string, error) {
 	return values[0], nil
 }
 
-// Calling appends the target of a callback of an owner's request, unless its hook has gone. A hook that is a target without a path, and is
-// called without one, is one target.
+// Calling appends the target of a callback of an owner's request, unless its hook no longer exists. A callback without
+// a path to a hook that is already a target adds no second target.
 func Calling(to []Target, owner string, hooks []Hook, callback string) []Target {
 	id, path := cutCallback(callback)
 	t := Target{Address{owner, id}, path}
@@ -70,8 +70,8 @@ func isBelow(text string) bool {
 	return true
 }
 
-// isPart reports whether a part of a path is one name to every receiver: also to one that decodes it twice, that cuts it at ";" before it
-// looks for dots, or that reads overlong UTF-8.
+// isPart reports whether a part of a path means the same name to every receiver: even to one that decodes it twice,
+// cuts it at ";" before it looks for dots, or accepts overlong UTF-8.
 func isPart(escaped string) bool {
 	part, err := url.PathUnescape(escaped)
 	foreign := func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' || r == '%' }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// LongestEnding is how many bytes the data of a task's ending may have.
+// LongestEnding is the most bytes of the data of the event of a task's end.
 const LongestEnding = 16 << 10
 
 // Result is a picture of a task that ended.
@@ -14,8 +14,9 @@ type Result struct {
 	Stored string `json:"stored,omitempty"` // its address below Sluice's; empty: it is not stored
 }
 
-// Ended is the data of the event of a task's end: the members of head, an object that has some, and the task's results. pending
-// says that some are stored later. If that is too long, the results are left out, and truncated says so.
+// Ended is the data of the event of a task's end: the members of head, a non-empty object, and the task's results.
+// pending says that some are stored later. If that is too long, the results are left out, and the member truncated
+// says so.
 func Ended(head []byte, results []Result, pending bool) json.RawMessage {
 	open, end := head[:len(head)-1:len(head)-1], "}"
 	if pending {

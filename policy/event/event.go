@@ -1,8 +1,9 @@
-// Package event defines the events that Sluice delivers to its operators and its teams: a task that ended, a quota that was reached, an
-// account at the service that went out. It has an event's one form, in the outbox, to a webhook and in a stream, and says which hooks want
-// it.
+// Package event defines the events that Sluice delivers to its operators and its teams: a task that ended, a quota
+// that was reached, an account at the service that went out. It writes an event in the one form that the outbox,
+// webhooks and streams use, and selects the hooks that want it.
 //
-// Everything here is pure. An [Outbox] keeps events; it has two forms, in this process's memory and in Redis.
+// Everything here but the outbox in memory is pure. An [Outbox] keeps events; it has two forms, in this process's
+// memory and in Redis.
 package event
 
 import (
@@ -31,21 +32,22 @@ const (
 	Ping           Type = "ping" // a test of one hook; it is never kept
 )
 
-// Operators is the owner of what concerns no team: events such as account.out, and the hooks at the top level of the teams file. It is no
-// team's id.
+// Operators is the owner of what belongs to no team: events such as account.out, and the hooks at the top level of the
+// teams file. It is no team's id.
 const Operators = "@operators"
 
-// OfOperators reports whether an owner is no team: [Operators], or an account of package limit outside of the teams, such as the house's.
-// An event of such an account is written with its charge, where that is, and is only for the operators' hooks.
+// OfOperators reports whether an owner is no team: [Operators], or an account of package limit outside of the teams,
+// such as the house's. An event of such an account is written together with its charge, under that account, and only
+// for the operators' hooks.
 func OfOperators(owner string) bool { return strings.HasPrefix(owner, "@") }
 
-// Draft is an event that was not written yet.
+// Draft is an event that is not written yet.
 type Draft struct {
 	Type Type
 	Team string          // whose it is; [OfOperators]: no team's
 	Data json.RawMessage // an object
 	To   []Target        // where it is delivered to; nil: nowhere
-	Work *Work           // what is done before it is written, in place of Data and To; nil: nothing
+	Work *Work           // is done before the event is written, and replaces Data and To; nil: none
 }
 
 // Event is an event as it was written. It never changes.
@@ -57,7 +59,8 @@ type Event struct {
 	Data json.RawMessage
 }
 
-// Bytes is the event as it is delivered and streamed, the same at each try: one line of JSON. An event of no team has no member "team".
+// Bytes is the event as it is delivered and streamed, identical at each try: one line of JSON. An event of no team has
+// no member "team".
 func (e *Event) Bytes() []byte {
 	out := append([]byte(`{"id":"`), e.ID.String()...)
 	out = append(append(out, `","type":"`...), e.Type...)

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Followed are the owners of whose events a stream is open, or was within an event's life.
+// Followed are the owners with a stream of events that is open, or was within an event's life.
 type Followed struct {
-	Version int64    // of the list; another if the list has changed
-	Added   int      // how many of the caller's owners were not in it before
+	Version int64    // of the list; it changes with the list
+	Added   int      // how many of the caller's owners were new in the list
 	Owners  []string // nil: as in the version that the caller knows
 }
 
@@ -23,7 +23,7 @@ func (m *Memory) Last(_ context.Context, owner string) (ID, error) {
 	return id, nil
 }
 
-// News returns the events behind places, of each owner the oldest first, at most so many.
+// News returns the events after the given ones, of each owner the oldest first, at most so many.
 func (m *Memory) News(ctx context.Context, after []ID, most int) ([][]Event, error) {
 	all := make([][]Event, len(after))
 	for i, id := range after {
@@ -32,7 +32,8 @@ func (m *Memory) News(ctx context.Context, after []ID, most int) ([][]Event, err
 	return all, nil
 }
 
-// Follow notes that streams of owners' events are open, and returns all such owners, unless the caller knows the list by its version.
+// Follow notes that streams of owners' events are open, and returns all owners with such streams, unless the caller
+// has the current version of the list.
 func (m *Memory) Follow(_ context.Context, owners []string, known int64) (f Followed, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

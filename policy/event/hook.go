@@ -26,12 +26,12 @@ const (
 
 // Hook is an address that events are delivered to, as its owner wrote it.
 type Hook struct {
-	ID string // in logs and metrics; unique among its owner's
-	// URL is absolute, without user and fragment. It may be as secret as a key, and is never shown: chats have no other.
+	ID string // in logs and metrics; unique among its owner's hooks
+	// URL is absolute, without user and fragment. It may be as secret as a key, as chats have no other secret, and is never shown.
 	URL string
 	// Events select what it gets. Nil: only what callbacks of requests send.
 	Events []Pattern
-	// Secrets are the paths of one or two files with what signs its deliveries. A Slack hook has none.
+	// Secrets are the paths of one or two files with the secrets that sign its deliveries. A Slack hook has none.
 	Secrets  []string
 	Insecure bool // http is allowed
 	Kind     Kind
@@ -42,8 +42,8 @@ func (h *Hook) Wants(t Type) bool {
 	return slices.ContainsFunc(h.Events, func(p Pattern) bool { return p.Matches(t) })
 }
 
-// Routes name where an event of an owner is delivered to: by its type, and by the callback of its request, as
-// [ReadCallback] returned it, or empty. Nil: the event is not written; empty: it is written for streams only.
+// Routes returns the targets of an event of an owner: by its type, and by the callback of its request, as
+// [ReadCallback] returned it, or empty. Nil: the event is not written; empty: it is written only for streams.
 type Routes func(owner string, t Type, callback string) []Target
 
 // Wanting appends a target for each hook of an owner that gets events of a type.
@@ -56,11 +56,11 @@ func Wanting(to []Target, owner string, hooks []Hook, t Type) []Target {
 	return to
 }
 
-// maxSecrets is how many a hook may have: the second while one is replaced.
+// maxSecrets is the most secrets of a hook: the second is for the time in which one is replaced.
 const maxSecrets = 2
 
-// Misfit says what of a hook does not fit together, and what is allowed; empty: all does. A member that could not be read is not its
-// matter.
+// Misfit says which members of a hook do not fit together, and what is allowed; empty: all fit. It does not judge
+// members that could not be read.
 func (h *Hook) Misfit() (given, allowed string) {
 	switch n := len(h.Secrets); {
 	case h.Kind == Slack && n > 0:
@@ -71,7 +71,7 @@ func (h *Hook) Misfit() (given, allowed string) {
 	return "", ""
 }
 
-// Types are those of the events that are kept.
+// Types are the types of the events that are kept.
 var Types = []Type{
 	TaskSucceeded, TaskFailed, TaskCancelled, TaskUnheard, TaskStored, QuotaReached, RequestSettled, RateStarved, KeyExpiring,
 	AccountOut, AccountBack, TeamsFaulty,
@@ -80,7 +80,7 @@ var Types = []Type{
 // IsPattern reports whether a pattern selects any type.
 func IsPattern(text string) bool { return slices.ContainsFunc(Types, Pattern(text).Matches) }
 
-// longest is how many bytes an address may have.
+// longest is the most bytes of an address.
 const longest = 2 << 10
 
 // IsHookURL reports whether a text is an address for a hook: https, or http on this machine or where insecure allows it.
@@ -95,8 +95,8 @@ func IsHookURL(text string, insecure bool) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && (insecure || IsThisMachine(u.Hostname()))
 }
 
-// strange reports whether r is not of a host's name, address or port. Letters outside ASCII would be rewritten before the name is looked
-// up.
+// strange reports whether r cannot be in a host's name, address or port. Letters outside ASCII would be rewritten
+// before the name is looked up.
 func strange(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_:[]", r)
 }
@@ -107,7 +107,7 @@ func IsThisMachine(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// Mark is another one for each other content of a hook's lines, and shows nothing of it.
+// Mark changes with every change of a hook's members, and reveals nothing of them.
 func (h *Hook) Mark() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", *h))
 	return hex.EncodeToString(sum[:8])
@@ -141,7 +141,7 @@ func Blank(hooks json.RawMessage) json.RawMessage {
 	}
 	var list []map[string]json.RawMessage
 	if json.Unmarshal(hooks, &list) != nil {
-		return digestOf(hooks) // it is no list of hooks
+		return digestOf(hooks) // not a list of hooks
 	}
 	for _, h := range list {
 		if url, ok := h["url"]; ok {

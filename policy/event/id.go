@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// ID names an event. It follows from whose the event is and from its place among the owner's: the millisecond in which it was written, and
-// its number in that millisecond. So what is kept under its place needs no index of names.
+// ID names an event. It consists of the event's owner and its place among the owner's events: the millisecond in which
+// it was written, and its number in that millisecond. So events are found by their place, without an index of ids.
 type ID struct {
 	Owner  string // a team, or [Operators]
 	Millis int64  // since 1970, below 2⁴⁸
 	Number uint16 // from 0
 }
 
-// ErrID is the error of a text that is no id of an event of its owner.
+// ErrID is the error for a text that is not an id of an event of its owner.
 var ErrID = errors.New("not an id of an event of this team")
 
-// ErrGone is the error of an event that is kept no more.
+// ErrGone is the error for an event that is no longer kept.
 var ErrGone = errors.New("the event is no longer kept")
 
-// ErrNoHooks is the error of an event that is kept and was only for streams.
+// ErrNoHooks is the error for an event that is kept but was only for streams.
 var ErrNoHooks = errors.New("the event was for no hook")
 
 const (
@@ -31,7 +31,7 @@ const (
 	length = 26
 )
 
-// String is evt_ and a ULID: 48 bits of the time, 16 of the number, and 64 that say whose it is.
+// String is evt_ and a ULID: 48 bits of the time, 16 of the number, and 64 of the owner's hash.
 func (id ID) String() string {
 	high, low := uint64(id.Millis)<<16|uint64(id.Number), mark(id.Owner)
 	var text [length]byte

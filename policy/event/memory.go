@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Memory is the outbox in this process. It ends with it. It is safe for concurrent use.
+// Memory is the outbox in this process's memory, and ends with it. It is safe for concurrent use.
 type Memory struct {
 	Works *MemoryWorks // what is done before an event is written
 	endedHooks
@@ -21,8 +21,8 @@ type Memory struct {
 	mu      sync.Mutex
 	owners  map[string]*keptEvents
 	waiting map[Address]*queue
-	seats   map[Address]map[*delivery]time.Time // deliveries under way, by when they count no more
-	firsts  map[string]first                    // of events that are written once, by owner and name
+	seats   map[Address]map[*delivery]time.Time // deliveries under way, with the time until which they count
+	firsts  map[string]first                    // names that are announced once, by owner and name
 	dropped int64
 	lost    map[Address]int // deliveries that waited when their event was dropped
 
@@ -42,7 +42,7 @@ type keptEvent struct {
 	to []*delivery
 }
 
-// delivery is one to a target. While it waits it is in the queue of its hook.
+// delivery is a delivery to one target. While it waits it is in the queue of its hook.
 type delivery struct {
 	Delivery
 	due   time.Time // when some caller of Due gets it
@@ -86,7 +86,8 @@ func (m *Memory) Append(_ context.Context, d *Draft) (ID, error) {
 	return id, nil
 }
 
-// Once remembers a name and writes a draft of its owner's, unless it is nil, if the name is new, and reports whether it is. It never fails.
+// Once remembers a name if it is new, writes a draft of its owner's unless that is nil, and reports whether the name
+// was new. It never fails.
 func (m *Memory) Once(ctx context.Context, n Name, d *Draft) (bool, error) {
 	m.mu.Lock()
 	of := n.Owner + " " + n.Name
@@ -110,8 +111,8 @@ type first struct {
 	at    time.Time
 }
 
-// mostFirsts bounds the names that are remembered, some 10 MB: clients can invent values of tags, whose quotas are announced. Beyond it
-// names go whose day is over, or all.
+// mostFirsts bounds the names that are remembered, some 10 MB: clients can invent values of tags, whose quotas are
+// announced. Beyond it the names older than two days are dropped, or else all.
 const mostFirsts = 100_000
 
 // bound makes room for a name. The lock is held.
@@ -152,7 +153,7 @@ func (m *Memory) drop(of *keptEvents) {
 	of.list = of.list[1:]
 }
 
-// wait has a delivery wait until it is due. The lock is held.
+// wait puts a delivery into its queue until it is due. The lock is held.
 func (m *Memory) wait(d *delivery, due time.Time) {
 	m.end(d)
 	q := m.waiting[d.To]
@@ -164,7 +165,7 @@ func (m *Memory) wait(d *delivery, due time.Time) {
 	heap.Push(q, d)
 }
 
-// end takes a delivery out of its queue. The lock is held.
+// end removes a delivery from its queue. The lock is held.
 func (m *Memory) end(d *delivery) {
 	if d.State == Waiting {
 		heap.Remove(m.waiting[d.To], d.index)
@@ -188,7 +189,7 @@ func (m *Memory) After(_ context.Context, after ID, most int) (list []Event, gon
 	return list, gone, nil
 }
 
-// behind is the index of the first event behind an id.
+// behind is the index of the first event after an id.
 func behind(list []*keptEvent, id ID) int {
 	return sort.Search(len(list), func(i int) bool { return id.Before(list[i].ID) })
 }
@@ -228,7 +229,7 @@ func (m *Memory) free(hook Address) int {
 	return m.bounds.InFlight - len(m.seats[hook])
 }
 
-// takeLost takes the counts of what hooks have lost. The lock is held.
+// takeLost returns and resets the counts of deliveries that hooks have lost. The lock is held.
 func (m *Memory) takeLost(rooms map[Address]Room) map[Address]int {
 	lost := map[Address]int{}
 	for hook := range rooms {
@@ -272,7 +273,7 @@ func (m *Memory) Tried(_ context.Context, d *Delivery, wait time.Duration) error
 	return nil
 }
 
-// find returns an event; nil: it is kept no more. The lock is held.
+// find returns an event; nil: it is no longer kept. The lock is held.
 func (m *Memory) find(id ID) *keptEvent {
 	list := m.of(id.Owner).list
 	i := behind(list, id) - 1

@@ -54,7 +54,7 @@ func (ws *MemoryWorks) TakeWork(_ context.Context, most int) ([]Work, error) {
 	return ws.take(most, func(w *keptWork) *time.Time { return &w.due }), nil
 }
 
-// LateWork takes works whose success waits for longer than it may, in the same way.
+// LateWork takes, in the same way, works whose success has waited for longer than it may.
 func (ws *MemoryWorks) LateWork(_ context.Context, most int) ([]Work, error) {
 	return ws.take(most, func(w *keptWork) *time.Time { return &w.late }), nil
 }
@@ -79,7 +79,7 @@ func (ws *MemoryWorks) take(most int, of func(*keptWork) *time.Time) (list []Wor
 	return list
 }
 
-// Worked records what came of a try, and reports whether the work was still kept. It never fails.
+// Worked records the outcome of a try, and reports whether the work was still kept. It never fails.
 func (ws *MemoryWorks) Worked(ctx context.Context, w *Work, p Progress) (bool, error) {
 	draft, known := ws.worked(w, p)
 	if draft != nil {

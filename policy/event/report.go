@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Query asks for deliveries. Empty members but Owner ask for all.
+// Query selects deliveries. Empty members other than Owner select all.
 type Query struct {
-	Owner string // of the events; [Operators]: also what their hooks got of others; empty: no deliveries, only hooks
+	Owner string // of the events; [Operators]: also other owners' events to their hooks; empty: no deliveries, only hooks
 	Hook  string // its id
 	State State
 	Event string // its id
 }
 
-// Report is what people see of deliveries, on the admin listener, in the console and in its interface. It has never an event's data, a
-// hook's address, or what a receiver answered.
+// Report is what people see of deliveries, on the admin listener, in the console and in its API. It never contains an
+// event's data, a hook's address, or what a receiver answered.
 type Report struct {
-	Hooks []HookReport     `json:"hooks"` // those that wait for the longest first
+	Hooks []HookReport     `json:"hooks"` // the one that has waited longest first
 	Data  []DeliveryReport `json:"data"`  // the newest first
 }
 
@@ -28,7 +28,7 @@ type Report struct {
 type HookReport struct {
 	Owner  string     `json:"owner"`
 	Hook   string     `json:"hook"`
-	Oldest *time.Time `json:"oldest"` // when the oldest event was written that it has not taken; nil: it has taken all
+	Oldest *time.Time `json:"oldest"` // when the oldest event that it has not taken was written; nil: it has taken all
 }
 
 // DeliveryReport is a delivery.
@@ -47,21 +47,21 @@ type DeliveryReport struct {
 	Next  *time.Time `json:"next_try,omitempty"`
 }
 
-// States are those of deliveries.
+// States are the states of deliveries.
 var States = []State{Waiting, Delivered, GivenUp}
 
 const (
-	// MostReported is how many deliveries are listed, of an owner's last ones.
+	// MostReported is how many of an owner's last deliveries are listed.
 	MostReported = 1000
 	// mostHooks is how many hooks are listed.
 	mostHooks = 1000
 )
 
-// ErrState is the error of a word that is no state of a delivery.
+// ErrState is the error for a word that is not a state of a delivery.
 var ErrState = errors.New("allowed: waiting, delivered or given_up")
 
-// Look reads a report of hooks, and of the deliveries to them that a query asks for. Its error is [ErrState] or [ErrID] if the query is at
-// fault.
+// Look returns a report of hooks, and of the deliveries to them that a query selects. An invalid query is [ErrState]
+// or [ErrID].
 func Look(ctx context.Context, o Outbox, hooks []Address, q Query) (r Report, err error) {
 	only := ID{}
 	if q.State != "" && !slices.Contains(States, q.State) {
@@ -90,7 +90,7 @@ func Look(ctx context.Context, o Outbox, hooks []Address, q Query) (r Report, er
 	return r, err
 }
 
-// lookAt reports of hooks.
+// lookAt reports on hooks.
 func lookAt(ctx context.Context, o Outbox, hooks []Address) ([]HookReport, error) {
 	oldest, err := o.Oldest(ctx, hooks)
 	list := make([]HookReport, len(hooks))
@@ -103,7 +103,7 @@ func lookAt(ctx context.Context, o Outbox, hooks []Address) ([]HookReport, error
 	return list[:min(len(list), mostHooks)], err
 }
 
-// since orders hooks.
+// since is the key by which hooks are sorted.
 func (h *HookReport) since() int64 {
 	if h.Oldest == nil {
 		return math.MaxInt64

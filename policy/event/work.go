@@ -14,43 +14,43 @@ const (
 	SuccessesKept = 8 * 24 * time.Hour
 )
 
-// Work is the pictures of a task that succeeded, which are stored before that is announced. It is written with the task's charge, and kept
-// until each picture is stored or lost.
+// Work is the pictures of a task that succeeded, which are stored before the success is announced. It is written with
+// the task's charge, and kept until each picture is stored or lost.
 type Work struct {
 	Team     string          `json:"-"`
 	Task     string          `json:"task"`
 	Day      string          `json:"day"`  // of the task's end in UTC, as in "2026/11/26": the pictures are stored below it
 	Ends     time.Time       `json:"ends"` // when the pictures' addresses expire
 	Pictures []Picture       `json:"pictures"`
-	Tries    int             `json:"tries,omitempty"`    // so far, without those that stored a picture
+	Tries    int             `json:"tries,omitempty"`    // so far, without the tries that stored a picture
 	Callback string          `json:"callback,omitempty"` // of the request that made the task
-	Head     json.RawMessage `json:"head"`               // the data of the events that tell of it, without results
+	Head     json.RawMessage `json:"head"`               // the data of its events, without results
 }
 
-// Picture is one of a Work.
+// Picture is a picture of a Work.
 type Picture struct {
 	URL   string       `json:"url"` // the service's
 	State PictureState `json:"state,omitempty"`
 }
 
-// PictureState is how far a picture is.
+// PictureState is the state of a picture.
 type PictureState string
 
 // The states of a picture.
 const (
 	PictureWaits  PictureState = ""
 	PictureStored PictureState = "stored"
-	PictureLost   PictureState = "lost" // it is never stored
+	PictureLost   PictureState = "lost" // it will never be stored
 )
 
-// Progress is what came of a try with a Work.
+// Progress is the outcome of a try with a Work.
 type Progress struct {
-	Next     time.Duration // until some caller gets it; 0: as before
+	Next     time.Duration // until some caller gets the work; 0: unchanged
 	Keep     bool          // the work has changed
 	Done     bool          // it is removed
-	Released bool          // its success is held back no more
-	Tell     *Draft        // written if it was held back until now; nil: nothing
-	Beside   *Draft        // written if it was released before; nil: nothing
+	Released bool          // its success is no longer held back
+	Tell     *Draft        // written if the success was held back until now; nil: nothing
+	Beside   *Draft        // written if the success was released before; nil: nothing
 }
 
 // Waits reports whether a picture waits to be stored.
@@ -60,8 +60,9 @@ func (w *Work) has(state PictureState) bool {
 	return slices.ContainsFunc(w.Pictures, func(p Picture) bool { return p.State == state })
 }
 
-// Release is the progress that announces the task's success, as the pictures are, or, if that was announced, pictures that were stored
-// later. It goes to those who listen now, who may be others than when the task ended. Without a picture that waits the work is done.
+// Release is the progress that announces the task's success with the pictures as they are or, if the success was
+// announced, the pictures that were stored later. It goes to the current targets, which may differ from those at the
+// task's end. If no picture waits, the work is done.
 func (w *Work) Release(to Routes) Progress {
 	p := Progress{Released: true, Tell: w.draft(TaskSucceeded, to)}
 	if !w.Waits() {
@@ -73,7 +74,7 @@ func (w *Work) Release(to Routes) Progress {
 	return p
 }
 
-// draft is an event of the work; nil: there is no listener.
+// draft is an event of the work; nil: it has no target.
 func (w *Work) draft(of Type, to Routes) *Draft {
 	targets := to(w.Team, of, w.Callback)
 	if targets == nil {

@@ -7,13 +7,13 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// Bounds bound a request for embeddings; 0: there is no bound.
+// Bounds bound a request for embeddings; 0: no bound.
 type Bounds struct {
-	Texts  int   // how many
+	Texts  int   // their number
 	Tokens int64 // of one text, as estimated
 }
 
-// What is read of a body in the form [Embeddings].
+// The members that are read of a body in the form [Embeddings].
 var (
 	placeEmbeddings = strictjson.NewNames(map[string]strictjson.Field{"model": fieldModel, "input": fieldInput})
 	placeTexts      = strictjson.NewNames(map[string]strictjson.Field{"texts": fieldTexts})
@@ -51,12 +51,12 @@ func readEmbeddings(bounds Bounds, body []byte) (q policy.Request, err error) {
 	return q, checkModel(&q)
 }
 
-// reading is the texts as far as they were read.
+// reading collects what was read of the texts so far.
 type reading struct {
 	bounds Bounds
 	count  int
 	tokens int64
-	fault  *Fault // the first; nil: there is none
+	fault  *Fault // the first; nil: none
 }
 
 func (t *reading) read(r *strictjson.Reader) {

@@ -1,8 +1,8 @@
-// Package forms reads requests on forwarded paths, as far as they must be read to be governed: which model does the work, and what it may
-// cost. The bytes pass as they are.
+// Package forms reads requests on forwarded paths, as far as governing them needs: the model that does the work, and
+// what it may cost. The bytes are forwarded unchanged.
 //
-// It is strict about the document, which the service must read as Sluice did, and judges no rules: what a form allows is the service's
-// business. It is pure.
+// It is strict about the document, which the service must read as Sluice did, and judges no rules: what a form allows
+// is the service's business. It is pure.
 package forms
 
 import (
@@ -13,7 +13,7 @@ import (
 // Form says how the bodies of a forwarded path are read, and where an answer has its usage.
 type Form string
 
-// The forms. [Opaque] is that of a path without a form.
+// The forms. A path without a form is [Opaque].
 const (
 	Opaque    Form = "opaque"    // not read: no model, no usage, one request
 	Native    Form = "native"    // the service's own: model, input, parameters
@@ -21,17 +21,17 @@ const (
 	Responses Form = "responses" // OpenAI's Responses
 	Messages  Form = "messages"  // Anthropic's Messages
 
-	// Embeddings is the service's own form for vectors of texts. No forwarded path has it, but SLUICE_EMBEDDINGS_PATH.
+	// Embeddings is the service's own form for vectors of texts. Only SLUICE_EMBEDDINGS_PATH has it, no forwarded path.
 	Embeddings Form = "embeddings"
 )
 
 // All lists the forms of forwarded paths.
 var All = []Form{Native, OpenAI, Responses, Messages, Opaque}
 
-// Governed reports whether requests of the form are read, so that models, prices and all limits count for them.
+// Governed reports whether requests of the form are read, so that models, prices and all limits apply to them.
 func (f Form) Governed() bool { return f != Opaque && f != "" }
 
-// Path is a prefix of paths that are forwarded.
+// Path is a prefix of forwarded paths.
 type Path struct {
 	Prefix string // below the version prefix, no slash at either end
 	Form   Form

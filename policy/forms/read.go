@@ -2,6 +2,7 @@ package forms
 
 import (
 	"cmp"
+	"maps"
 	"strconv"
 	"sync"
 
@@ -9,7 +10,7 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// Fault is what is wrong with a field of a document that can be read otherwise.
+// Fault is an invalid field of a document that is otherwise readable.
 type Fault struct{ Field, Text string }
 
 func (f *Fault) Error() string { return f.Field + ": " + f.Text }
@@ -17,10 +18,10 @@ func (f *Fault) Error() string { return f.Field + ": " + f.Text }
 // ErrModel is the error of a document that names no model.
 var ErrModel = &Fault{"model", "the name of a model is missing or not valid; allowed: a string of 1 to 128 bytes"}
 
-// ErrBackground is the error of a request whose answer has no usage: what it used would be in the answer to another one.
+// ErrBackground refuses a background request: only the answer to a later request would tell its usage.
 var ErrBackground = &Fault{"background", "allowed only false: what it used would not be known"}
 
-// What is read of a body that is not in the service's own form.
+// The members that are read of a body that is not in the service's own form.
 const (
 	fieldModel strictjson.Field = iota + 1
 	fieldText
@@ -32,29 +33,31 @@ const (
 	fieldTexts
 )
 
-// text are the members whose strings the model reads. Pictures in them do not count: see [strictjson.Reader.SkipCounting].
-var text = map[string]strictjson.Field{"model": fieldModel, "stream": fieldStream, "tools": fieldText}
+// common are the members of all these forms. Pictures in a fieldText do not count: see [strictjson.Reader.SkipCounting].
+var common = map[string]strictjson.Field{"model": fieldModel, "stream": fieldStream, "tools": fieldText}
 
 var places = map[Form]*strictjson.Names{
 	OpenAI: named(map[string]strictjson.Field{
 		"messages": fieldText, "prompt": fieldText, "input": fieldText, "functions": fieldText, "response_format": fieldText,
 		"max_tokens": fieldMost, "max_completion_tokens": fieldMost, "n": fieldAnswers, "best_of": fieldAnswers,
 	}),
-	Responses: named(map[string]strictjson.Field{"input": fieldText, "instructions": fieldText, "text": fieldText, "max_output_tokens": fieldMost, "background": fieldBackground}),
-	Messages:  named(map[string]strictjson.Field{"messages": fieldText, "system": fieldText, "max_tokens": fieldMost}),
+	Responses: named(map[string]strictjson.Field{
+		"input": fieldText, "instructions": fieldText, "text": fieldText,
+		"max_output_tokens": fieldMost, "background": fieldBackground,
+	}),
+	Messages: named(map[string]strictjson.Field{"messages": fieldText, "system": fieldText, "max_tokens": fieldMost}),
 }
 
 func named(own map[string]strictjson.Field) *strictjson.Names {
-	for name, field := range text {
-		own[name] = field
-	}
+	maps.Copy(own, common)
 	return strictjson.NewNames(own)
 }
 
 var readers = sync.Pool{New: func() any { return new(strictjson.Reader) }}
 
-// Read reads a body in a governed form: its model and what it may cost. call has what the headers say, for the service's own form, and bounds
-// are those of [Embeddings]. The error is a [*strictjson.Error] if the body is not one strict JSON object, or a [*Fault].
+// Read reads a body in a governed form: its model and what it may cost. call has what the headers say, for the
+// service's own form, and bounds are those of [Embeddings]. The error is a [*strictjson.Error] if the body is not one
+// strict JSON object, or a [*Fault].
 func Read(form Form, call policy.Call, bounds Bounds, body []byte) (q policy.Request, err error) {
 	switch form {
 	case Embeddings:
@@ -103,7 +106,7 @@ func read(known *strictjson.Names, body []byte) (q policy.Request, err error) {
 				q.N = max(q.N, int(min(n, mostAnswers)))
 			}
 		case fieldBackground:
-			background = r.Shape() != strictjson.False && r.Shape() != strictjson.Null // some readers take other values for true
+			background = r.Shape() != strictjson.False && r.Shape() != strictjson.Null // some parsers take other values as true
 		case fieldStream:
 			q.Stream = r.Shape() == strictjson.True
 		}
@@ -130,13 +133,13 @@ func whole(r *strictjson.Reader) (n int64, ok bool) {
 	return n, err == nil && n >= 0
 }
 
-// mostName is how many bytes a model's name may have, as in the teams file, and mostWritten with escapes.
+// The longest name of a model in bytes, as in the teams file, and the longest that is written with escapes.
 const (
 	mostName    = 128
 	mostWritten = 6 * mostName
 )
 
-// nameOf is the name in a string; empty if it is too long for one.
+// nameOf returns a string's content as a model's name; empty if it is too long.
 func nameOf(t strictjson.Text) string {
 	switch {
 	case len(t.Raw) > mostWritten:

@@ -10,14 +10,14 @@ import (
 	"sluice/policy/unit"
 )
 
-// Difference is an item on both sides.
+// Difference is an item in the bill and in the ledger.
 type Difference struct {
 	Item
 	Unit      unit.Name // of the quantities: tokens or images
 	Bill      Sum
 	Ledger    Sum
-	Estimated Sum   // what is estimated of the ledger's use of the model on that day, in the same unit, of all kinds
-	Requests  int64 // estimated requests of the model on that day: their answer did not say what they used
+	Estimated Sum   // the estimated part of the ledger's use of the model on that day, of all kinds, in the same unit
+	Requests  int64 // estimated requests of the model on that day: their answers did not state their usage
 }
 
 // Amount is how much more the bill charges, in the ledger's Money.
@@ -32,11 +32,11 @@ type Use struct {
 	Account string // at the service; empty: main
 	Day     int    // in UTC, as 20261121
 	Model   string
-	Kind    string // a name of price.Table or Unknown; "": the ledger knows no kinds of it
+	Kind    string // a name of price.Table, or Unknown; "": the ledger does not know the kinds
 
 	Used, Estimated limit.Amounts // the estimated part is of Used
-	Rounded         int64         // by how much its money was rounded up for each request, at most
-	Correction      bool          // by sluice adjust, of no model
+	Rounded         int64         // the most by which its money was rounded up, request by request
+	Correction      bool          // by sluice adjust, without a model
 }
 
 // OnAccount returns what was used on one account at the service; empty: on all.
@@ -44,18 +44,18 @@ func OnAccount(ledger []Use, account string) []Use {
 	return slices.DeleteFunc(ledger, func(u Use) bool { return account != "" && limit.AccountName(u.Account) != account })
 }
 
-// Report is a bill beside the ledger.
+// Report compares a bill with the ledger.
 type Report struct {
-	Counted                 bool          // the bill has quantities: tokens and images are compared, too
+	Counted                 bool          // the bill has quantities, so tokens and images are compared, too
 	Bill, Ledger, Estimated limit.Amounts // sums; the estimated part is the ledger's
 	Differences             []Difference  // items with a difference, the largest amount first
 	BillOnly, LedgerOnly    []string      // models that only one side has
-	Rounded                 int64         // by how much the ledger's money was rounded up for each request, at most
+	Rounded                 int64         // the most by which the ledger's money was rounded up, request by request
 	Within                  bool          // the sum, and each day's sum of each model, are within the tolerance
 	Corrections             []limit.Correction
-	Unbilled                []Cell // for which the bill has no line, and so none of Corrections is
-	Nameless                []Cell // likewise: their accounts are words of the bill that are no ids
-	Unused                  []Cell // likewise, of some unit: the ledger has no use of any team by which to divide it
+	Unbilled                []Cell // the bill has no line for them, so they have no corrections
+	Nameless                []Cell // likewise without corrections: their accounts are words of the bill that are not ids
+	Unused                  []Cell // likewise, in some unit: no team has any use in the ledger by which to divide the difference
 }
 
 // day is a model on a day.
@@ -66,13 +66,14 @@ type day struct {
 	blind     limit.Amounts // 1 for a unit whose kinds one side does not know
 }
 
-// counted is an item and the index of the unit that it is counted in: of unknown kind a model may have tokens and pictures.
+// counted is an item and the index of the unit that it is counted in: use of unknown kind may have tokens and
+// pictures.
 type counted struct {
 	Item
 	unit int
 }
 
-// comparison is a report in the making.
+// comparison is a report that is being made.
 type comparison struct {
 	days  map[Item]*day
 	items map[counted]*Difference
@@ -80,9 +81,10 @@ type comparison struct {
 	Report
 }
 
-// Compare lays a bill beside the ledger. The tolerance is a part of what the bill charges: 5/1000; besides, the ledger may have what it was
-// rounded up by. Where one side does not know the kinds of a model's use on a day, those of the other side are added up. Corrections (sluice
-// adjust) are of no model: on a day that has one, the sum of all models is compared.
+// Compare compares a bill with the ledger. The tolerance is a fraction of what the bill charges: 5/1000; in addition
+// the ledger may exceed the bill by what it was rounded up by. If one side does not know the kinds of a model's use on
+// a day, the kinds of the other side are added up. Corrections (sluice adjust) have no model: on a day with one, the
+// sum of all models is compared.
 func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 	c := comparison{days: map[Item]*day{}, items: map[counted]*Difference{}, cells: cellsOf(sums, ledger), Report: Report{Counted: sums.Counted}}
 	ledger = divided(ledger)
@@ -117,10 +119,10 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 	return c.Report
 }
 
-// units are those that are compared, as indices of amounts.
+// units are the units that are compared, as indices of amounts.
 func (r *Report) units() []int { return append(r.Quantities(), limit.Spend) }
 
-// Quantities are those that quantities are compared in.
+// Quantities are the units, as indices of amounts, in which quantities are compared.
 func (r *Report) Quantities() (units []int) {
 	for u := range unit.Table {
 		if r.Counted && u != limit.Requests && u != limit.Spend {
@@ -130,7 +132,8 @@ func (r *Report) Quantities() (units []int) {
 	return units
 }
 
-// divided divides use of unknown kind that has both tokens and pictures, as bills of Sluice's own are read. The money is with the tokens.
+// divided splits use of unknown kind that has both tokens and pictures, as Sluice's own bills are read. The money
+// stays with the tokens.
 func divided(ledger []Use) (all []Use) {
 	for i := range ledger {
 		u := ledger[i]
@@ -145,7 +148,8 @@ func divided(ledger []Use) (all []Use) {
 	return all
 }
 
-// item is what the use is of, and in which unit it is counted. Use without a kind has its money with its pictures or with its tokens.
+// item is the item of the use, and the unit in which it is counted. The money of use without a kind belongs to its
+// pictures or to its tokens.
 func (u *Use) item() (item Item, counted int) {
 	item = Item{Day: u.Day, Model: u.Model, Kind: u.Kind}
 	switch {
@@ -177,8 +181,8 @@ func (c *comparison) day(item Item) *day {
 	return c.days[item]
 }
 
-// difference is the item's, or that of all kinds together where one side does not know them. What is unknown is pictures if the ledger has
-// nothing else. Else pictures stay apart, unless only money is compared.
+// difference is the item's or, if one side does not know the kinds, that of all kinds together. Unknown use is
+// pictures if the ledger has only pictures. Otherwise pictures are separate, unless only money is compared.
 func (c *comparison) difference(item Item) *Difference {
 	d, in := c.day(item), unitOf(item.Kind)
 	item.Account = ""

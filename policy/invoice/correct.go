@@ -12,22 +12,23 @@ import (
 	"sluice/policy/unit"
 )
 
-// Cell is a day, and an account at the service if the bill names the account of each line. Corrections make the sides of each equal.
+// Cell is a day, and an account at the service if the bill names the account of each line. Corrections make bill and
+// ledger of each cell equal.
 type Cell struct {
 	Day     int
 	Account string // "": all
 }
 
-// cells are the sides of each.
+// cells are bill and ledger by cell.
 type cells struct {
 	of    map[Cell]*cell
 	apart bool     // by account
-	used  [2]useOf // of the ledger by who used it: all, and the estimated part
+	used  [2]useOf // of the ledger, by who used it: all use, and the estimated part
 }
 
 type cell struct {
 	billed, ledger limit.Amounts
-	has            bool // the bill has a line of it
+	has            bool // the bill has a line for it
 	used           [2]useOf
 }
 
@@ -38,8 +39,8 @@ type useOf map[who]limit.Amounts
 
 func newUse() [2]useOf { return [2]useOf{{}, {}} }
 
-// cellsOf are those of the ledger, to which bill adds a bill's. The accounts of a bill are kept apart if its map names them, or the ledger
-// has them all: other words may be the service's own numbers of accounts.
+// cellsOf are the cells of the ledger, to which bill adds those of a bill. The accounts of a bill are separate if its
+// map names them, or if the ledger has all of them: other words may be the service's own numbers of accounts.
 func cellsOf(sums *Sums, ledger []Use) cells {
 	c := cells{of: map[Cell]*cell{}, used: newUse()}
 	known := map[string]bool{limit.AccountName(""): true}
@@ -72,7 +73,7 @@ func (c *cells) at(day int, account string) *cell {
 	return c.of[name]
 }
 
-// bill adds a sum of the bill, whose quantity is of a unit.
+// bill adds a sum of the bill, whose quantity is in the given unit.
 func (c *cells) bill(item Item, of unit.Name, sum Sum) {
 	in := c.at(item.Day, item.Account)
 	in.has = true
@@ -80,11 +81,12 @@ func (c *cells) bill(item Item, of unit.Name, sum Sum) {
 	in.billed[limit.Spend] += sum.Amount
 }
 
-// correct proposes corrections that would make both sides of each cell equal in the units that are compared. The bill knows no teams: what
-// it has more is divided by what is estimated of each team's use, or by all of it if nothing is; what it has less is taken back from
-// estimates first, and from no team more than it used. Nothing is proposed for a cell which are not on the bill, because it may end before,
-// or be another's; nor for one whose account is a word of the bill that no account at the service can be named by; nor for what the bill
-// has more where no team used anything.
+// correct proposes corrections that would make bill and ledger of each cell equal in the units that are compared. The
+// bill knows no teams: what it has more is divided in proportion to the estimated part of each team's use, or to all
+// use if nothing is estimated. What it has less is taken back from estimates first, and from no team more than it
+// used. Nothing is proposed for a cell that is not on the bill, because the bill may end earlier or be another
+// account's; for a cell whose account is a word of the bill that cannot be the id of an account at the service; or for
+// an excess of the bill where no team used anything.
 func (c *cells) correct(r *Report) {
 	units := r.units()
 	order := slices.SortedFunc(maps.Keys(c.of), func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account)) })
@@ -150,7 +152,7 @@ func (c *cells) shares(in *cell, name Cell, u int) map[who]int64 {
 	return nil
 }
 
-// weights are by what a difference is divided.
+// weights are the proportions in which a difference is divided.
 type weights map[who]int64
 
 func (w weights) sum() (sum int64) {
@@ -160,8 +162,8 @@ func (w weights) sum() (sum int64) {
 	return sum
 }
 
-// divide divides an amount in proportion, so that one of at most the sum gives none more than its weight. The last ones have what rounding
-// leaves.
+// divide divides an amount in proportion, so that an amount of at most the sum gives each at most its weight. The last
+// ones get the remainder of the rounding.
 func (w weights) divide(amount int64) weights {
 	parts, sum, left := weights{}, big.NewInt(w.sum()), amount
 	if sum.Sign() == 0 {

@@ -7,7 +7,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// add adds a line. It returns its fault and the place of the faulty column, "" if there is none.
+// add adds a line. It returns a fault and the index of the faulty column, or "".
 func (r *reader) add(line []string, span Span) (fault string, column int) {
 	for i, s := range r.m.Skip {
 		if s.Pattern.Match(line[r.skip[i]]) {
@@ -55,8 +55,8 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 	return "", 0
 }
 
-// amountOf is the money of a line. A line without an amount costs 0 if it has no quantity either; otherwise that is a fault, because its
-// cost is unknown.
+// amountOf is the money of a line. A line without an amount costs 0 if it also has no quantity; otherwise it is a
+// fault, because its cost is unknown.
 func (r *reader) amountOf(line []string, counted bool, digits int) (amount number, fault string) {
 	text := line[r.amount]
 	if strings.TrimSpace(text) == "" {
@@ -73,7 +73,8 @@ func (r *reader) amountOf(line []string, counted bool, digits int) (amount numbe
 	return amount, ""
 }
 
-// quantitiesOf are a line's tokens or pictures; if the bill has both apart, its tokens and its pictures.
+// quantitiesOf are a line's tokens or pictures; if the bill has separate columns for them, its tokens and its
+// pictures.
 func (r *reader) quantitiesOf(line []string) (quantity, images number, fault string, column int) {
 	if r.tokens < 0 {
 		if r.quantity >= 0 && line[r.quantity] != "" {
@@ -102,7 +103,7 @@ func (r *reader) accountOf(line []string) string {
 	return r.m.Account.of(line[r.account])
 }
 
-// noteAccount notes the account of a line, which is main's without a word.
+// noteAccount notes the account of a line. Without a word it is main.
 func (r *reader) noteAccount(word string) {
 	r.named = r.named || word != ""
 	if word = limit.AccountName(word); !r.accounts[word] && len(r.accounts) < mostAccounts {
@@ -127,11 +128,11 @@ func (r *reader) quantityOf(line []string) (n number, fault string, column int) 
 	return n, "", 0
 }
 
-// addSum reports whether the sum can be counted.
+// addSum adds to the sum of an item, and reports whether the sum can still be counted.
 func (r *reader) addSum(item Item, more tally) bool {
 	sum := r.sums[item]
 	if sum == nil {
-		item.Model, item.Account = strings.Clone(item.Model), strings.Clone(item.Account) // the line's memory is used again
+		item.Model, item.Account = strings.Clone(item.Model), strings.Clone(item.Account) // the line's memory is reused
 		sum = new(tally)
 		r.sums[item] = sum
 	}

@@ -16,7 +16,7 @@ import (
 	"sluice/policy/price"
 )
 
-// Map says which columns of a bill mean what.
+// Map says what the columns of a bill mean.
 type Map struct {
 	Date     Date             `yaml:"date"`
 	Account  Account          `yaml:"account"` // optional
@@ -24,11 +24,11 @@ type Map struct {
 	Kind     Column           `yaml:"kind"`     // optional: every line is of the kind unknown
 	Quantity Quantity         `yaml:"quantity"` // optional: only money is compared
 	Amount   Column           `yaml:"amount"`
-	Units    map[string]int64 `yaml:"units"` // how many tokens or pictures one of a unit is; 0: it counts something else
+	Units    map[string]int64 `yaml:"units"` // how many tokens or pictures one of each unit is; 0: the unit counts something else
 	Kinds    []KindPattern    `yaml:"kinds"` // the first that matches counts
 	Skip     []Skip           `yaml:"skip"`  // lines to leave out
 
-	tokens, images Column // of Sluice's own bills, in place of Quantity: also of lines whose kind is unknown, and of corrections
+	tokens, images Column // of Sluice's own bills, instead of Quantity: they also have those of lines of unknown kind, and of corrections
 }
 
 // Column names a column of the bill by its head.
@@ -42,7 +42,7 @@ type Account struct {
 	Names  map[string]string `yaml:"names"` // the accounts at the service by the bill's words; absent: the words are their ids
 }
 
-// of is the account at the service of a word of the bill.
+// of is the account at the service that a word of the bill names.
 func (a *Account) of(word string) string {
 	if name, named := a.Names[word]; named {
 		return name
@@ -53,8 +53,8 @@ func (a *Account) of(word string) string {
 // Date is the column of a line's time.
 type Date struct {
 	Column `yaml:",inline"`
-	Format string `yaml:"format"` // as package time writes one; absent: 2006-01-02
-	Zone   string `yaml:"zone"`   // of times without one; absent: UTC. Only a format with hours is moved into UTC's days
+	Format string `yaml:"format"` // a layout of package time; absent: 2006-01-02
+	Zone   string `yaml:"zone"`   // of times without one; absent: UTC. Only times with hours are converted to days in UTC
 }
 
 // Quantity is the column of how much a line charges.
@@ -75,7 +75,7 @@ type Skip struct {
 	Pattern *policy.Pattern `yaml:"pattern"`
 }
 
-// Unknown is the kind of what no pattern matches, and of rows of the ledger that know no kinds.
+// Unknown is the kind of words that no pattern matches, and of rows of the ledger without kinds.
 const Unknown = "unknown"
 
 var imageKind = price.Image.String()
@@ -92,7 +92,7 @@ var Focus = Map{
 	images:  Column{"x_Images"},
 }
 
-// ownKinds are those of Sluice's own bills, by their names.
+// ownKinds are the kinds of Sluice's own bills, by their names.
 func ownKinds() (all []KindPattern) {
 	for _, row := range price.Table {
 		all = append(all, KindPattern{new(policy.Pattern(row.Name)), row.Name})
@@ -118,7 +118,7 @@ func ParseMap(text []byte) (*Map, error) {
 	return &m, nil
 }
 
-// fault returns the first fault of a map that is a map by its form, and the member that has it.
+// fault returns the first fault in the content of a map, and the member that has it.
 func (m *Map) fault() (member, fault string) {
 	const (
 		head   = "absent; allowed: the head of a column of the bill"
@@ -160,7 +160,7 @@ func (m *Map) fault() (member, fault string) {
 	return "", ""
 }
 
-// placeOf is where a member is in the text, or the nearest one around it.
+// placeOf is the place in the text of a member, or of the nearest one around it.
 func placeOf(text []byte, member string) (line, column int) {
 	for member != "" {
 		if path, err := yaml.PathString("$." + member); err == nil {
@@ -181,7 +181,7 @@ func kindNames() []string {
 	return append(names, Unknown)
 }
 
-// Warning is a line that says what of the map does nothing, from a file; empty: nothing.
+// Warning is a line about members of the map, from a file, that have no effect; empty: none.
 func (m *Map) Warning(file string) string {
 	if m.Date.Zone == "" || m.Date.Zone == "UTC" || m.Date.hasHours() {
 		return ""
@@ -210,7 +210,7 @@ func (m *Map) kindOf(word string) string {
 	return Unknown
 }
 
-// unitOf is the unit of limits that a kind is counted in.
+// unitOf is the unit in which a kind is counted.
 func unitOf(kind string) int {
 	k, _ := price.KindOf(kind)
 	return k.Unit()

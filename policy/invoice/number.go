@@ -8,7 +8,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// number is exact: whole units, beside them billionths of one, and what has more digits than those. The zero number is 0.
+// number is exact: whole units, billionths of one, and a fraction for further digits. The zero number is 0.
 type number struct {
 	whole, billionths int64
 	finer             *big.Rat // nil: 0
@@ -43,11 +43,11 @@ func (n number) rounded() int64 {
 	return nearest.Int64()
 }
 
-// numberForm bounds numbers and their exponents: without that one could take the process's memory.
+// numberForm bounds numbers and their exponents, because an unbounded one could take all of the process's memory.
 var numberForm = regexp.MustCompile(`^-?[0-9]{0,30}(\.[0-9]{0,30})?([eE][-+]?[0-9]{1,2})?$`)
 
-// readNumber reads a number times a factor, in units with so many digits behind the point. It reports false for what is no number, or is
-// beyond what the ledger counts exactly.
+// readNumber reads a number times a factor, in units with that many decimals. It reports false for text that is not a
+// number, and for one that the ledger could not count exactly.
 func readNumber(text string, factor int64, digits int) (n number, ok bool) {
 	text = strings.TrimSpace(text)
 	if n, ok := plain(text, factor, digits); ok {
@@ -70,7 +70,7 @@ func readNumber(text string, factor int64, digits int) (n number, ok bool) {
 	return n, whole.IsInt64() && max(n.whole, -n.whole) <= unit.Most
 }
 
-// plain reads what nearly every number is: few digits, with a point and without an exponent.
+// plain reads the form of nearly all numbers: few digits, maybe with a point, and without an exponent.
 func plain(text string, factor int64, digits int) (n number, ok bool) {
 	unsigned, negative := strings.CutPrefix(text, "-")
 	if unsigned == "" || len(unsigned) > 12 || factor > 1000 {

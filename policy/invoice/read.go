@@ -14,7 +14,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// Item is what a sum is of.
+// Item identifies a sum.
 type Item struct {
 	Day     int    // in UTC, as 20261121
 	Account string // at the service; empty in differences, and if the bill names none
@@ -28,13 +28,13 @@ type Sum struct {
 	Amount   int64 // in the Span's Money
 }
 
-// Sums is a bill, added up.
+// Sums are the sums of a bill.
 type Sums struct {
 	Of       map[Item]Sum
 	Counted  bool     // the bill has quantities
-	Accounts []string // that it is for, in order, the first hundred; nil if none is named
-	Named    bool     // the map names the accounts at the service by the bill's words
-	Own      bool     // it is Sluice's own: also what is of unknown kind is known to be tokens or pictures
+	Accounts []string // the bill's, sorted, at most a hundred; nil if it names none
+	Named    bool     // the map translates the bill's words into accounts at the service
+	Own      bool     // it is Sluice's own, which says even of unknown kinds whether they are tokens or pictures
 }
 
 // Days are the first and the last day of the bill; 0: it has none.
@@ -48,14 +48,14 @@ func (s *Sums) Days() (first, last int) {
 	return first, last
 }
 
-// Bounds of what is kept of a bill's words, and of a sum.
+// Bounds on the words of a bill that are kept, and on a sum.
 const (
 	mostWords    = 10_000
 	mostAccounts = 100
 	mostSum      = unit.Most << 8
 )
 
-// Read adds up a bill. A fault of the bill says "line N, column M", also that no line of it is compared.
+// Read adds up a bill. A fault of the bill names "line N, column M"; that no line can be compared is a fault, too.
 func Read(from io.Reader, m *Map, span Span) (*Sums, error) {
 	in := csv.NewReader(withoutBOM(from))
 	in.ReuseRecord = true
@@ -82,11 +82,11 @@ func Read(from io.Reader, m *Map, span Span) (*Sums, error) {
 	}
 }
 
-// withoutBOM skips the mark by which spreadsheets say that a file is UTF-8: before a quote it would be a fault.
+// withoutBOM skips the byte order mark with which spreadsheets mark UTF-8: before a quote it would be a fault.
 func withoutBOM(from io.Reader) io.Reader {
 	const bom = "\ufeff"
 	in := bufio.NewReader(from)
-	if start, _ := in.Peek(len(bom)); string(start) == bom { // a short file, or one that cannot be read, shows itself to the next read
+	if start, _ := in.Peek(len(bom)); string(start) == bom { // the next read reports a file that is too short or unreadable
 		_, _ = in.Discard(len(bom))
 	}
 	return in
@@ -100,7 +100,7 @@ func csvFault(err error) error {
 	return err
 }
 
-// reader adds lines to sums. Its columns are places in a line, -1 for a column that the map does not name.
+// reader adds lines to sums. Its columns are indices in a line; -1: the map does not name the column.
 type reader struct {
 	m                                                  *Map
 	zone                                               *time.Location
@@ -108,11 +108,11 @@ type reader struct {
 	tokens, images                                     int
 	skip                                               []int
 	sums                                               map[Item]*tally
-	kinds                                              map[string]string // of words of the bill that were seen
-	days                                               map[string]int    // likewise
-	accounts                                           map[string]bool   // likewise
+	kinds                                              map[string]string // by words of the bill
+	days                                               map[string]int    // by texts of the bill
+	accounts                                           map[string]bool   // of the bill
 	named                                              bool              // some line names its account
-	left                                               [leftOuts]int     // lines that are not compared
+	left                                               [leftOuts]int     // lines that are not compared, by reason
 }
 
 // tally is a sum that is rounded once, at the end.
@@ -174,7 +174,8 @@ func (r *reader) end() (*Sums, error) {
 	return s, nil
 }
 
-// dayOf is the day in UTC of a line's time. A date without hours keeps its day: nothing says which part of it is of another day in UTC.
+// dayOf is the day in UTC of a line's time. A date without hours keeps its day, because nothing says which part of it
+// is on another day in UTC.
 func (r *reader) dayOf(text string) (day int, ok bool) {
 	if day, seen := r.days[text]; seen {
 		return day, true

@@ -10,11 +10,11 @@ import (
 	"sluice/policy/unit"
 )
 
-// Span is what of a bill is compared: days, both included, as 20261121, and an account at the service. A zero is no bound.
+// Span is the part of a bill that is compared: days, both included, as 20261121, and an account at the service. Zero: no bound.
 type Span struct {
 	From, To int
-	Account  string     // a bill without a column of accounts is only for it
-	Money    unit.Money // what the sums count in, as the ledger's
+	Account  string     // a bill without a column of accounts is for this one only
+	Money    unit.Money // in which the sums count, like the ledger's
 }
 
 // ParseSpan reads the days, such as 2026-11-21; empty: no bound.
@@ -35,7 +35,8 @@ func ParseSpan(from, to string) (s Span, err error) {
 	return s, nil
 }
 
-// Of returns the first and the last day that are compared, such as 2026-11-21: those of the span, or else of the bill; "" if neither has any.
+// Of returns the first and the last day that are compared, such as 2026-11-21: the span's, or else the bill's; "" if
+// neither has one.
 func (s Span) Of(sums *Sums) (from, to string) {
 	first, last := sums.Days()
 	return dayText(cmp.Or(s.From, first)), dayText(cmp.Or(s.To, last))
@@ -48,7 +49,7 @@ func dayText(day int) string {
 	return limit.DayText(day)
 }
 
-// ParseTolerance reads a part of the bill in per cent: 0.5% is 5/1000.
+// ParseTolerance reads a fraction of the bill in per cent: 0.5% is 5/1000.
 func ParseTolerance(text string) (*big.Rat, error) {
 	part, ok := new(big.Rat).SetString(strings.TrimSuffix(text, "%"))
 	if !ok || !strings.HasSuffix(text, "%") || part.Sign() < 0 || len(text) > 20 {

@@ -2,7 +2,7 @@ package invoice
 
 import "math/big"
 
-// sides are the money of both sides.
+// sides are the money of bill and ledger.
 type sides struct {
 	bill, ledger, rounded int64
 	corrected             bool // the ledger has a correction
@@ -12,7 +12,8 @@ func (s *sides) add(o *sides) {
 	s.bill, s.ledger, s.rounded = s.bill+o.bill, s.ledger+o.ledger, s.rounded+o.rounded
 }
 
-// within reports whether two amounts differ by no more than a part of the bill's, but for what the ledger was rounded up by.
+// within reports whether two amounts differ by no more than a fraction of the bill's, apart from what the ledger was
+// rounded up by.
 func (s *sides) within(tolerance *big.Rat) bool {
 	up := min(max(s.ledger-s.bill, 0), s.rounded)
 	difference := new(big.Rat).SetInt64(s.bill - s.ledger + up)
@@ -20,7 +21,8 @@ func (s *sides) within(tolerance *big.Rat) bool {
 	return difference.Abs(difference).Cmp(most.Abs(most)) <= 0
 }
 
-// withinEach reports whether the sum is within the tolerance, and each day's sum of each model, or on a day with a correction that of all.
+// withinEach reports whether the whole sum is within the tolerance, and each day's sum of each model, or, on a day
+// with a correction, of all models.
 func (c *comparison) withinEach(tolerance *big.Rat) bool {
 	all, dates := sides{}, map[int]*sides{}
 	for item, d := range c.days {

@@ -19,7 +19,7 @@ type Models struct {
 }
 
 // Of is the label of a model: its name if that is among the patterns, else the first pattern with a wildcard that matches it, else [Other].
-// A lone * is no label.
+// A lone * is not a label.
 func (m Models) Of(model string) string {
 	if m.exact[model] {
 		return model

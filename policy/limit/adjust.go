@@ -9,22 +9,23 @@ import (
 	"sluice/policy/unit"
 )
 
-// Correction changes what a team used of a unit on a day and in its month, and the ledger. What all teams used together, and on the account
-// at the service, is corrected, too, if it was ever counted.
+// Correction changes a team's use of a unit on a day and in its month, and the ledger. It also changes the use of all teams together,
+// and of the account at the service, if that was ever counted.
 type Correction struct {
-	ID      string // Redis makes a correction once for each
+	ID      string // Redis makes a correction once per ID
 	Team    string
 	Unit    teams.Unit
 	Delta   int64  // below 0 gives back
-	Day     int    // yyyymmdd in UTC, which the ledger keeps; 0: the running day, of all accounts unless Account is another than main
+	Day     int    // yyyymmdd in UTC, which the ledger keeps; 0: today, on all accounts unless Account names another than main
 	Account string // at the service; empty: main
 	Why     string // kept with it for as long as the ledger
 }
 
-// Named reports whether the correction is of the ledger of one day and account: of the running day if it names only an account beside main.
+// Named reports whether the correction is of one day and account in the ledger: it names a day, or an account other than main, for which
+// the day is today.
 func (c *Correction) Named() bool { return c.Day != 0 || accountOf(c.Account) != "" }
 
-// Outside are the accounts outside of the teams that a correction corrects, too.
+// Outside returns the accounts outside of the teams that the correction also changes.
 func (c *Correction) Outside() [2]string {
 	return [...]string{teams.HouseID, teams.AccountQuotasID(AccountName(c.Account))}
 }
@@ -40,8 +41,8 @@ type Adjustment struct {
 	MonthBefore, Month int64 // 0 for a day of an earlier month, which no quota counts
 }
 
-// Adjust makes a correction. If c names no day and no account but main, it takes back at most what the month used, because the use of
-// earlier days may be meant; otherwise at most what the ledger has of that day and account. ID and Why are not kept: memory loses no reply.
+// Adjust makes a correction. It takes back at most what the month used, because the use of earlier days may be meant; if c is
+// [Correction.Named], at most what the ledger has of that day and account. ID and Why are not kept: memory loses no reply.
 func (m *Memory) Adjust(_ context.Context, c Correction) (Adjustment, error) {
 	done := m.teams.Get(c.Team).adjust(&c, nil)
 	for _, id := range c.Outside() {
@@ -52,8 +53,8 @@ func (m *Memory) Adjust(_ context.Context, c Correction) (Adjustment, error) {
 	return done, nil
 }
 
-// adjust makes a correction of one account. An account outside of the teams follows that of a team, and is corrected whatever there is to take
-// back: its day by what the team's day changed by, because the rest of today's use is other teams'.
+// adjust makes a correction of one account. An account outside of the teams follows the team's adjustment, whatever its own use is:
+// its day changes by as much as the team's day, because the rest of today's use is other teams'.
 func (a *account) adjust(c *Correction, team *Adjustment) (done Adjustment) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

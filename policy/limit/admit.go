@@ -57,7 +57,7 @@ func admitOuter(m *Memory, h *Hold, others []Hold, v Verdict) (Verdict, error) {
 	}
 	for i := range others {
 		o := &others[i]
-		if v.Held == nil { // it is only asked how long the request would wait
+		if v.Held == nil { // nothing is placed: only the wait is needed
 			o.ID = ""
 		}
 		a := m.teams.Get(o.Team.ID)
@@ -94,7 +94,7 @@ func (m *Memory) Settle(_ context.Context, c *Charge) (bool, error) {
 	return done, err
 }
 
-// settle charges a hold in one account, and the rates outside of it. The amounts are such that they can be counted.
+// settle charges a hold in one account, and the rates outside of it. The amounts are valid.
 func (m *Memory) settle(c *Charge) (bool, error) {
 	a := m.teams.Get(c.Held.Team)
 	done, err := a.settle(c, a.termsFor(c.Team, c.Held.Key.Name()))
@@ -114,7 +114,7 @@ func (m *Memory) Maintain(context.Context) error {
 		a.mu.Lock()
 		a.sweep(a.time(), tendBatch)
 		a.mu.Unlock()
-		if !teams.IsOutside(id) { // the same holds again
+		if !teams.IsOutside(id) { // its holds are the teams'
 			all.Add(a.openHolds())
 		}
 	})

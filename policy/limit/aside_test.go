@@ -24,7 +24,7 @@ func TestHowLongARequestWaitsForLostReplicas(t *testing.T) {
 		{"the day ends before", 36, list, time.Hour},
 	} {
 		v := Verdict{Reason: ReasonQuota, Asked: tt.asked, Fault: quota, Wait: 5 * time.Second, Limits: []Standing{quota}}
-		v.TellAside(tt.list)
+		v.AddAside(tt.list)
 		if v.Wait != tt.wait || v.Limits[0].Reset != tt.wait || v.Aside.Back > quota.Reset {
 			t.Errorf("%s: %+v", tt.about, v)
 		}

@@ -24,12 +24,12 @@ func (t *tally) use(amounts, estimated *Amounts) {
 	}
 }
 
-// mostNames is how many names of a kind a day keeps apart, because clients can invent them. [Other] is that of the rest.
+// mostNames bounds the names of a kind that a day counts separately, because clients can invent them. [Other] collects the rest.
 const mostNames = 1000
 
-// tally returns the tally of a day under the name by which the day counts this name: see counts.
+// tally returns the tally of a day that counts a name: see countedAs.
 func (b *book) tally(day int, name string, own bool) *tally {
-	name = b.counts(day, name, own)
+	name = b.countedAs(day, name, own)
 	in := b.in(0, day, name)
 	if in.month == nil {
 		in.month = b.in(1, day/100, name)
@@ -37,7 +37,7 @@ func (b *book) tally(day int, name string, own bool) *tally {
 	return in
 }
 
-// in returns the tally of a period, 0 for a day, and a name.
+// in returns the tally of a name in a day (period 0) or a month (period 1).
 func (b *book) in(period, number int, name string) *tally {
 	names := b[period][number]
 	if names == nil {
@@ -54,15 +54,15 @@ func (b *book) in(period, number int, name string) *tally {
 	return names[name]
 }
 
-// counts returns the name under which a day counts a name: itself, or [Other] once the day has mostNames others. own: it is a key with quotas
-// in the teams file, which always counts under itself.
-func (b *book) counts(day int, name string, own bool) string {
+// countedAs returns the name under which a day counts a name: itself, or [Other] once the day has mostNames others. own: it is a key
+// with quotas in the teams file, which always counts under itself.
+func (b *book) countedAs(day int, name string, own bool) string {
 	names := b[0][day]
 	if own || name == "" || name == Other || names[name] != nil {
 		return name
 	}
 	known := len(names)
-	for _, special := range [...]string{"", Other} { // they need no room
+	for _, special := range [...]string{"", Other} { // they do not count towards the bound
 		if names[special] != nil {
 			known--
 		}
@@ -73,24 +73,24 @@ func (b *book) counts(day int, name string, own bool) string {
 	return Other
 }
 
-// read reads what a name used and holds on a date, and returns the day's tally that counts it; nil: there is none yet. A day of the month that
-// counts it as one of the others adds what all of those used, so that it never passes its month.
+// read reads what a name used and holds on a date, and returns the day's tally that counts it; nil: none yet. A day of the month that
+// counts the name under [Other] adds all that Other used, so that the name never passes its month.
 func (b *book) read(date *Calendar, name string, own bool, to *Balance) (in *tally) {
 	to.Other, to.Used, to.Held = false, [QuotaCount]int64{}, [QuotaCount]int64{}
 	if in = b[0][date.Day][name]; in != nil {
 		to.add(0, in)
 		to.add(1, in.month)
 	} else {
-		counted := b.counts(date.Day, name, own)
+		counted := b.countedAs(date.Day, name, own)
 		in, to.Other = b[0][date.Day][counted], counted != name
 		to.add(0, in)
 		to.add(1, b[1][date.Month][name])
 	}
-	if own || name == "" || name == Other || b[1][date.Month][Other] == nil { // no day counts it as one of the others
+	if own || name == "" || name == Other || b[1][date.Month][Other] == nil { // no day counts it under Other
 		return in
 	}
 	for day := date.Month*100 + 1; day <= date.Month*100+31; day++ {
-		if b.counts(day, name, own) != name {
+		if b.countedAs(day, name, own) != name {
 			to.add(1, b[0][day][Other])
 		}
 	}
@@ -105,7 +105,7 @@ func (b *Balance) hold(amounts *Amounts) {
 	}
 }
 
-// add adds what was used and is held of a period, 0 for a day; nil: nothing.
+// add adds what was used and is held in a day (period 0) or a month (period 1); nil: nothing.
 func (b *Balance) add(period int, in *tally) {
 	if in == nil {
 		return

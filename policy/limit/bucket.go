@@ -44,7 +44,7 @@ func (b *bucket) set(r *teams.Rate, now time.Time) {
 	b.remove(int64(missing), now)
 }
 
-// inexact is a part of a microsecond that floating point may err by, and that is not rounded up to a whole one.
+// inexact is the error of floating point, in microseconds, that is not rounded up to a whole microsecond.
 const inexact = 1e-3
 
 // missing is how many microseconds it takes to be full. An admission reads it once and uses that value.
@@ -90,11 +90,11 @@ func fillOf(r *teams.Rate, fullIn, missing int64) Fill {
 }
 
 // FullIn is how many microseconds it takes to refill a whole bucket, rounded up as taking is: else a request for a whole bucket
-// would never fit. Its twins are in buckets.lua and in moment of common.lua.
+// would never fit. The scripts' forms are in buckets.lua and in moment of common.lua.
 func FullIn(r teams.Rate) int64 { return int64(math.Ceil(refill(&r, r.Burst))) }
 
 // Taking is how many microseconds it takes to refill n units, rounded up once per request, so that no rate is exceeded however
-// small a unit's share of a microsecond is. Three buckets exceed any possible debt. Its twin is span in buckets.lua.
+// small a unit's share of a microsecond is. Three buckets exceed any possible debt. The scripts' form is span in buckets.lua.
 func Taking(r teams.Rate, n int64) int64 { return int64(math.Ceil(refill(&r, min(n, 3*r.Burst)))) }
 
 // Giving is Taking, rounded down: what is given back.
@@ -113,7 +113,7 @@ func micros(n int64) time.Duration {
 // buckets are those of one scope, by unit.
 type buckets [RateCount]*bucket
 
-// fit brings the buckets to the scope's current rates, and creates missing ones, which are full or empty.
+// fit brings the buckets to the scope's current rates, and creates missing ones: empty if dry, else full.
 func (b *buckets) fit(s *Scope, dry bool, now time.Time) {
 	for i := range s.Rates {
 		switch r := &s.Rates[i]; {

@@ -15,8 +15,8 @@ import (
 // dayNames are the parameters of usage that name days.
 var dayNames = []string{"days", "from", "to"}
 
-// AskedDays returns the days that a query names, as the ledger numbers them; nil if it names none: ?days=30, or ?from= and ?to=. The default of to
-// is today, and that of from is to.
+// AskedDays returns the days that a query names, as the ledger numbers them: ?days=30, or ?from= and ?to=; nil if it names none. The
+// default of to is today, and that of from is to.
 func AskedDays(query string, now time.Time) ([]int, error) {
 	q, err := readQuery(query)
 	if err != nil {
@@ -51,7 +51,7 @@ func AskedDays(query string, now time.Time) ([]int, error) {
 	return daysOf(from, to)
 }
 
-// readQuery reads the parameters that name days, part by part, and drops all others, also malformed ones.
+// readQuery reads the parameters that name days, part by part, and drops all others, even malformed ones.
 func readQuery(query string) (url.Values, error) {
 	days := url.Values{}
 	for part := range strings.SplitSeq(query, "&") {

@@ -47,8 +47,8 @@ func (s *State) takes(t *Terms) RateSet {
 	return 0
 }
 
-// decide judges a hold by all limits of all scopes. waits are the rates' waiting times. If several limits refuse, it names the one with
-// the longest wait, at equal waits that of the narrowest scope, and in one scope a rate before a quota. A client that waits so long
+// decide judges a hold by all limits of all scopes. waits are the rates' waiting times. If several limits refuse, it names the one
+// with the longest wait; of equal waits the narrowest scope's, and in one scope a rate before a quota. A client that waits that long
 // passes. admit.lua does the same in Redis.
 func (s *State) decide(t *Terms, h *Hold, waits *[TeamScopes][RateCount]time.Duration) {
 	s.Fault = LimitNone
@@ -103,8 +103,9 @@ func (s *State) Judge(t *Terms, h *Hold) Verdict {
 	return s.Verdict(t, h)
 }
 
-// NeverFits is the refusal of what can never fit, however long the client waits: more images than a bucket holds or a quota
-// allows, or, for images, more money. Tokens are estimates, and an estimate is never too large. It does not read the accounts.
+// NeverFits is the refusal of a request that can never fit, however long the client waits: it asks for more images than a bucket holds
+// or a quota allows, or, for images, more money. Tokens are estimates, and an estimate is never too large. It does not read the
+// accounts.
 func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
 	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
 		if scope := t.Of(k); scope.Set && !t.Shadow {

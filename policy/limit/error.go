@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// ErrAway means that Redis was not asked, because it is known to be away: nothing was changed there. After any other error of a
-// call it is not known whether the call took effect.
+// ErrAway means that the call was not sent, because Redis is known to be unavailable: nothing was changed there. After any other error
+// of a call it is unknown whether the call took effect.
 var ErrAway = errors.New("Redis is unavailable") //nolint:staticcheck // a name
 
-// ErrBusy means that Redis was not asked, because no connection was free in time, or the caller's deadline had passed: nothing
-// was changed there, and Redis may be available.
+// ErrBusy means that the call was not sent, because no connection was free in time, or the caller's deadline had passed: nothing was
+// changed in Redis, which may be available.
 var ErrBusy = errors.New("Redis was not asked") //nolint:staticcheck // a name
 
-// ErrMoney means that amounts of money in Redis have other digits than those of this process: it must charge nothing, and nothing was
-// changed.
+// ErrMoney means that amounts of money in Redis have another number of decimals than those of this process, which must charge nothing.
+// Nothing was changed.
 var ErrMoney = errors.New("money in Redis has other digits")
 
 // Unread is the message to a client if the accounts of its team could not be read, because of an error.

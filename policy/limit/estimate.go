@@ -20,10 +20,10 @@ const (
 	mostSpend  = 1 << 43
 )
 
-// Estimate returns the possible cost of a request. Images are exact, and so is the money for them as far as their size is known. Tokens are
-// an estimate, at the price of input that hits no cache. It is never more than a quarter of the smallest token bucket or quota of the team and of
-// the key, so that no estimate is too large to pass; what the answer uses beyond it becomes debt. A request of a guessed kind holds both: otherwise a
-// request could avoid the token limit by mentioning images. Its answer says which of them it used.
+// Estimate returns the possible cost of a request. Images are exact, and so is the money for them as far as their size is known.
+// Tokens are an estimate, at the price of input that misses the cache. It is at most a quarter of the smallest token bucket or quota
+// of the team and of the key, so that no estimate is too large to pass; use beyond it becomes debt. A request of a guessed kind holds
+// both, images and tokens: otherwise it could avoid the token limit by mentioning images. Its answer shows which of them it used.
 func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *price.Price) Amounts {
 	a := Amounts{Requests: 1}
 	switch q.Kind {
@@ -34,7 +34,7 @@ func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *pric
 		}
 	case policy.KindOther:
 		a = imagesOf(q, p)
-		addText(&a, q, team, key, p) // what a path makes is not known: a request could avoid the token limit by mentioning pictures
+		addText(&a, q, team, key, p) // the output is unknown: pictures in the request must not avoid the token limit
 	default:
 		addText(&a, q, team, key, p)
 	}
@@ -78,7 +78,7 @@ func outputOf(q *policy.Request) (out, thinking int64) {
 	return min(out, mostTokens/n) * n, min(thinking, mostTokens)
 }
 
-// clamp limits an estimate to a quarter of the smallest bucket and quota of its unit, and to 1 at least.
+// clamp limits an estimate to a quarter of the smallest bucket and quota of its unit, but not below 1.
 func clamp(n int64, team *teams.Team, key *teams.KeyLimits, unit teams.Unit) int64 {
 	for _, rates := range [...][]teams.Rate{team.Rates, key.Rates} {
 		for _, r := range rates {
@@ -97,7 +97,7 @@ func clamp(n int64, team *teams.Team, key *teams.KeyLimits, unit teams.Unit) int
 	return max(n, 1)
 }
 
-// AmountsOf returns what a request counts whose bill this is.
+// AmountsOf returns the amounts of one request that has this bill.
 func AmountsOf(bill *price.Bill) Amounts {
 	a := Amounts{Requests: 1, Spend: bill.Total()}
 	for k := range bill {

@@ -43,7 +43,7 @@ func (v *Verdict) Explain(h *Hold) string {
 		v.Fault.Left, unit.Noun(v.Fault.Left, string(v.Fault.Unit)), v.Fault.Limit, v.Fault.Per, v.Asked, WaitText(v.Wait))
 }
 
-// who names the team, or the key, whose limit refuses, behind a word for it.
+// who names the team or key whose limit refuses, after the given word for it.
 func (v *Verdict) who(h *Hold, team, key string) string {
 	switch {
 	case v.Fault.Scope == ScopeHouse:
@@ -58,7 +58,8 @@ func (v *Verdict) who(h *Hold, team, key string) string {
 	return key + h.Key
 }
 
-// account names the account at the service whose limit refuses, behind the first letters of a sentence or of its middle.
+// account names the account at the service whose limit refuses. a is the first letter of account; it and the are capitals at the start
+// of a sentence.
 func (v *Verdict) account(the, a string) string {
 	if v.Fault.Of == "" {
 		return the + " service's account"
@@ -66,7 +67,7 @@ func (v *Verdict) account(the, a string) string {
 	return a + "ccount " + v.Fault.Of + " at the service"
 }
 
-// quotaName is the name of the quota that refuses; who is the key.
+// quotaName is the name of the quota that refuses, without its key, which who names.
 func (v *Verdict) quotaName() string {
 	fault := v.Fault
 	if fault.Scope == ScopeKey {
@@ -89,7 +90,7 @@ func (v *Verdict) forTag(h *Hold) string {
 	}
 }
 
-// costs says what the request asks of a quota; empty: that is open.
+// costs states the amount that the request asks of a quota; empty: the amount is not stated.
 func (v *Verdict) costs(h *Hold) string {
 	if v.Asked == 0 {
 		return ""

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Whole is the part of what may be in flight that one replica alone has.
+// Whole is the part of a replica that runs without others: parts are in millionths.
 const Whole = 1_000_000
 
-// Fleet counts this process's requests in flight of teams and keys with a limit on them, and bounds them by its part of what all replicas
-// together may have. While Redis answers, the parts of all replicas add up to at most the whole: a part grows only by what others have
-// given up, and requests that another replica still has beyond its part are subtracted. Without Redis each has the part of a fixed number
-// of replicas. Create it with [NewFleet]; it is safe for concurrent use.
+// Fleet counts the requests in flight of teams and keys that have a limit on them, and holds each to this process's part of the limit.
+// While Redis answers, the parts of all replicas add up to at most the whole: a part grows only by what others have given up, and
+// requests that another replica still has beyond its part are subtracted. Without Redis each replica has one part in a fixed number of
+// replicas. Create it with [NewFleet]; it is safe for concurrent use.
 type Fleet struct {
 	now    func() time.Time
 	bound  int64
@@ -31,12 +31,12 @@ type grant struct {
 // Slots are the requests in flight of a team or key.
 type Slots struct{ flying, most atomic.Int64 }
 
-// Flight is what a process shares with the others about its requests in flight.
+// Flight is what a process tells the other replicas about its requests in flight.
 type Flight struct {
-	Part   int64  `json:"part"`
-	Stays  int    `json:"stays"`
-	Bound  int64  `json:"bound"`
-	Beyond string `json:"beyond"`
+	Part   int64  `json:"part"`   // of [Whole]
+	Stays  int    `json:"stays"`  // 0: the process ends and takes no more; else 1
+	Bound  int64  `json:"bound"`  // the largest number of replicas
+	Beyond string `json:"beyond"` // [Beyond] as JSON
 }
 
 // Beyond is what is in flight beyond the parts of replicas.
@@ -45,7 +45,7 @@ type Beyond struct {
 	Keys  map[string]int64 `json:"keys,omitempty"`
 }
 
-// NewFleet returns a fleet of so many replicas at most.
+// NewFleet returns a fleet of at most that many replicas.
 func NewFleet(replicas int, now func() time.Time) *Fleet {
 	f := &Fleet{now: now, bound: int64(max(replicas, 1))}
 	f.grant.Store(&grant{part: Whole / f.bound})
@@ -60,7 +60,7 @@ func (f *Fleet) current() *grant {
 	return &grant{part: Whole / f.bound}
 }
 
-// Most is this process's share of what a team or key may have in flight, of all replicas' limit, rounded up; 0: none, or no limit.
+// Most is this process's share, rounded up, of the limit on a team's or key's requests in flight; 0: no share, or no limit.
 func (f *Fleet) Most(kind ScopeKind, name string, limit int) int64 {
 	g := f.current()
 	return max(shareOfFlight(limit, g.part)-g.others.of(kind)[name], 0)
@@ -71,7 +71,8 @@ func shareOfFlight(limit int, part int64) int64 { return (int64(limit)*part + Wh
 // Flying is how many requests of a team or key with a limit on them are in flight.
 func (f *Fleet) Flying(kind ScopeKind, name string) int64 { return f.of[kind].Get(name).flying.Load() }
 
-// Take counts a request, if there is room for one more or it is forced, and returns what it is counted in; nil: there is none, or no limit.
+// Take counts a request if there is room for one more, or with force, and returns the slots that count it. They are nil if there is no
+// room or no limit. ok reports whether there was room.
 func (f *Fleet) Take(kind ScopeKind, name string, limit int, force bool) (s *Slots, ok bool) {
 	if limit == 0 {
 		return nil, true
@@ -92,26 +93,26 @@ func (f *Fleet) Take(kind ScopeKind, name string, limit int, force bool) (s *Slo
 // Leave ends a request.
 func (s *Slots) Leave() { s.flying.Add(-1) }
 
-// End gives the part up: what is in flight ends, and no more is taken.
+// End gives the part up: no new requests are taken, and those in flight end.
 func (f *Fleet) End() { f.leaves.Store(true) }
 
-// Flight is what the others have to know.
+// Flight returns what the other replicas must know.
 func (f *Fleet) Flight() Flight {
-	told := Flight{Part: f.current().part, Stays: 1, Bound: f.bound}
+	flight := Flight{Part: f.current().part, Stays: 1, Bound: f.bound}
 	if f.leaves.Load() {
-		told.Part, told.Stays = 0, 0
+		flight.Part, flight.Stays = 0, 0
 	}
 	beyond := Beyond{map[string]int64{}, map[string]int64{}}
 	for kind := range f.of {
 		f.of[kind].Each(func(name string, s *Slots) {
-			if n := s.flying.Load() - shareOfFlight(int(s.most.Load()), told.Part); n > 0 {
+			if n := s.flying.Load() - shareOfFlight(int(s.most.Load()), flight.Part); n > 0 {
 				beyond.of(ScopeKind(kind))[name] = n
 			}
 		})
 	}
 	text, _ := json.Marshal(beyond) // numbers
-	told.Beyond = string(text)
-	return told
+	flight.Beyond = string(text)
+	return flight
 }
 
 // Grant sets this process's part until a time, and what the others have beyond theirs.

@@ -24,9 +24,9 @@ const (
 
 // Hold is the amount that a request reserves until its cost is known.
 type Hold struct {
-	ID       string          // unique; a second admission of the same id on the same account changes nothing, also if the hold was given back before
+	ID       string          // unique; admitting it again on the same account changes nothing, even after the hold was given back
 	Team     *teams.Team     // its rates, quotas, open_tasks and shadow count as they are now
-	Outside  []Scope         // what it is charged in outside of the team, as [OutsideFor] has it; nil: nothing
+	Outside  []Scope         // the scopes outside of the team that it is charged in, from [Outsides.For]; nil: none
 	Account  string          // the id of the account at the service that does the work; empty: main
 	Model    string          // for the ledger
 	Endpoint policy.Endpoint // for the ledger
@@ -51,10 +51,10 @@ type Held struct {
 	Month    int
 	Task     bool
 	Outside  []Scope     // the scopes outside of the team whose rates it was taken from; nil: none
-	Document *teams.Team // of the account that this is in, if it is outside of the teams; nil: it is a team's
+	Document *teams.Team // of its account, if that is outside of the teams; nil: the account is a team's
 	Outer    []*Held     // the request's holds in accounts outside of the team, which are settled with it; nil: none
 	Rates    RateSet     // the rates that it was taken from; none if another process admitted it
-	Local    bool        // admitted without Redis: it was not taken from rates there
+	Local    bool        // admitted without Redis: nothing was taken from the rates there
 	Shared   bool        // it was taken from Outside by the share of this process, not in Redis
 }
 
@@ -65,7 +65,7 @@ func HeldOf(h *Hold, date *Calendar, rates RateSet) *Held {
 	return held
 }
 
-// heldOf is HeldOf in memory of the caller's, which is zero.
+// heldOf is HeldOf into a zero Held of the caller's.
 func heldOf(to *Held, h *Hold, date *Calendar, rates RateSet) {
 	to.ID, to.Team, to.Account, to.Model, to.Endpoint = h.ID, h.Team.ID, accountOf(h.Account), h.Model, h.Endpoint
 	to.Tag, to.Key, to.Amounts, to.Task, to.Rates = h.Inner(ScopeTag), h.Inner(ScopeKey), h.Amounts, h.Task, rates
@@ -91,7 +91,7 @@ func (h *Hold) nameIn(k ScopeKind) string {
 	return ""
 }
 
-// Inner is the hold's scope of a kind inside the team, as a hold is marked with it.
+// Inner is the hold's scope of a kind inside the team.
 func (h *Hold) Inner(k ScopeKind) Inner {
 	if k == ScopeKey {
 		key := h.Team.Key(h.Key)
@@ -100,13 +100,14 @@ func (h *Hold) Inner(k ScopeKind) Inner {
 	return InnerOf(h.nameIn(k), k == ScopeTag && len(h.Team.TagQuotas) > 0)
 }
 
-// LimitedInside reports whether limits inside a team concern its requests with a key: those of the key, or of each value of the team's tag.
+// LimitedInside reports whether limits inside a team apply to its requests with a key: limits of the key, or of each value of the
+// team's tag.
 func LimitedInside(t *teams.Team, key string) bool {
 	k := t.Key(key)
 	return len(t.TagQuotas) > 0 || k != nil && len(k.Rates)+len(k.Quotas) > 0
 }
 
-// Inner is the hold's scope of a kind inside the team; empty: it is in none.
+// Inner is the hold's scope of a kind inside the team; empty: none.
 func (h *Held) Inner(k ScopeKind) Inner {
 	switch k {
 	case ScopeTag:
@@ -117,7 +118,7 @@ func (h *Held) Inner(k ScopeKind) Inner {
 	return ""
 }
 
-// in is the name of the hold's scope of a kind, and whether it is charged in that.
+// in returns the name of the hold's scope of a kind, and whether the hold is charged in that scope.
 func (h *Held) in(k ScopeKind) (name string, charged bool) {
 	return h.Inner(k).Name(), k == ScopeTeam || h.Inner(k) != ""
 }
@@ -130,8 +131,8 @@ func (h *Held) What() string {
 	return LedgerName(h.Model, h.Endpoint, "") + "#" + string(h.Tag)
 }
 
-// LedgerName is the name of an entry in the ledger: model|endpoint, or model|endpoint@account if the account is not main. Model names may
-// have any of these characters, endpoints and accounts do not.
+// LedgerName is the name of an entry in the ledger: model|endpoint, or model|endpoint@account if the account is not main. Model names
+// may contain these characters; endpoints and accounts do not.
 func LedgerName(model string, endpoint policy.Endpoint, account string) string {
 	return model + "|" + string(endpoint) + AccountMark(account)
 }
@@ -148,7 +149,7 @@ func (h *Hold) OnAccount() *Hold {
 	return &named
 }
 
-// RequestOf returns the id of the request that a hold is of, by the hold's.
+// RequestOf returns the id of the request that has the hold with this id.
 func RequestOf(id string) string {
 	request, _, _ := strings.Cut(id, "@")
 	return request
@@ -159,11 +160,11 @@ type Charge struct {
 	Held      *Held
 	Team      *teams.Team  // its current rates are corrected; nil: the team was removed
 	Amounts   Amounts      // what the request used
-	Bill      *price.Bill  // the kinds of what it used, whose total is the spend in Amounts; nil: they are not known
-	Kinds     price.ByKind // beside those of Bill: of charges that were added up
+	Bill      *price.Bill  // what it used by kind, whose total is the spend in Amounts; nil: unknown
+	Kinds     price.ByKind // of charges that were added up, in addition to Bill
 	Estimated bool         // Amounts is an estimate
-	Sum       bool         // of charges whose rates were corrected here
-	Event     *event.Draft // written with the charge, if this settles the hold, of the hold's team; nil: none
+	Sum       bool         // a sum of charges whose rates were already corrected in this process
+	Event     *event.Draft // written with the charge if this settles the hold; nil: none
 	// Taken is called once, when the charge has been made, now or at a later attempt. first reports whether this charge settled
 	// the hold; if a reply was lost that is a guess. Nil: nothing is called.
 	Taken func(first bool)
@@ -172,8 +173,8 @@ type Charge struct {
 	Left func()
 }
 
-// ByID reports whether the charge must be made by its hold's id, never in a sum of charges: another replica may see the end of the hold, or
-// an event belongs to it.
+// ByID reports whether the charge must be made by its hold's id, never in a sum of charges: another replica may see the end of the
+// hold, or the charge has an event.
 func (c *Charge) ByID() bool { return c.Held.Task || c.Event != nil }
 
 // AddKinds adds what the charge used by kind to a sum.
@@ -184,14 +185,14 @@ func (c *Charge) AddKinds(to *price.Sum) {
 	to.Add(c.Kinds)
 }
 
-// ByKind is what the charge used by kind; empty: that is not known.
+// ByKind is what the charge used by kind; empty: unknown.
 func (c *Charge) ByKind() price.ByKind {
 	var s price.Sum
 	c.AddKinds(&s)
 	return s.ByKind()
 }
 
-// Join makes this charge call the functions of another of the same hold, too. This one settles the hold.
+// Join makes this charge, which settles the hold, also call the functions of another charge of the same hold.
 func (c *Charge) Join(other *Charge) {
 	if other == c {
 		return

@@ -9,11 +9,11 @@ import (
 	"sluice/policy/teams"
 )
 
-// Inner names the part of a team that a hold is for: the value of the team's tag_key, or a key, and whether quotas of that part counted
-// the hold when it was made. The zero Inner has no name. A counted Inner may have the empty name: that of untagged requests.
+// Inner names the part of a team that a hold is for, the value of the team's tag_key or a key, and says whether quotas of that part
+// counted the hold when it was made. The zero Inner has no name. A counted Inner may have the empty name: that of untagged requests.
 type Inner string
 
-// countedInner begins an Inner that was counted. No name has it.
+// countedInner begins an Inner that was counted. No name contains it.
 const countedInner = "@"
 
 // Other is the model that collects a day's use beyond 1,000 rows, and the tag or key that collects its use beyond 1,000 of them.
@@ -33,7 +33,7 @@ func (p Inner) Counted() bool { return strings.HasPrefix(string(p), countedInner
 // Name is the value of the tag, or the key's id, or empty.
 func (p Inner) Name() string { return strings.TrimPrefix(string(p), countedInner) }
 
-// AsOther is the part that collects those beyond a bound; none stays none.
+// AsOther is the part that collects those beyond a bound; an empty part stays empty.
 func (p Inner) AsOther() Inner {
 	if p == "" {
 		return p
@@ -48,9 +48,9 @@ type InnerDay struct {
 	Used, Held Amounts
 }
 
-// TagStandings describes how the values of a team's tag stand to its quotas of each value at a moment, by what they used and hold of
-// the days of [InnerDays]. The standings of one value are adjacent, and the values that used the largest part of a quota are first.
-// What no quota counts is left out.
+// TagStandings describes the quotas of each value of a team's tag at a moment, by what the values used and hold on the days of
+// [InnerDays]. The standings of one value are adjacent, and the values that used the largest part of a quota come first. Quotas
+// without use are left out.
 func TagStandings(t *teams.Team, at time.Time, days []InnerDay) (list []Standing) {
 	scope := TermsOf(t).Inner[ScopeTag-1]
 	for value, b := range balancesOf(at, days) {
@@ -64,8 +64,8 @@ func TagStandings(t *teams.Team, at time.Time, days []InnerDay) (list []Standing
 	return list
 }
 
-// KeyStandings describes how the keys of a team that have limits of their own stand to these at a moment: their rates, by how long each
-// takes to be full, and their quotas, by what they used and hold of the days of [InnerDays]. They are ordered as by [TagStandings].
+// KeyStandings describes the limits of a team's keys that have limits of their own, at a moment: their rates, by how long each takes
+// to be full, and their quotas, by what they used and hold on the days of [InnerDays]. They are ordered as by [TagStandings].
 func KeyStandings(t *teams.Team, at time.Time, days []InnerDay, full func(key string) [RateCount]time.Duration) (list []Standing) {
 	balances := balancesOf(at, days)
 	for _, k := range t.CountedKeys() {
@@ -131,7 +131,8 @@ func sortParts(list []Standing) {
 	})
 }
 
-// InnerDays lists the days, yyyymmdd, whose use counts in quotas of the parts of a team at a moment: the day's, or the month's.
+// InnerDays lists the days, yyyymmdd, whose use counts in quotas of a team's parts at a moment: that day, or all days of its month if
+// one of the quotas is monthly.
 func InnerDays(t *teams.Team, k ScopeKind, at time.Time) []int {
 	date, quotas := CalendarOf(at), t.TagQuotas
 	if k == ScopeKey {
@@ -143,9 +144,5 @@ func InnerDays(t *teams.Team, k ScopeKind, at time.Time) []int {
 	if !slices.ContainsFunc(quotas, func(q teams.Quota) bool { return q.Period == teams.PeriodMonth }) {
 		return []int{date.Day}
 	}
-	days := make([]int, date.End[1].AddDate(0, 0, -1).Day())
-	for i := range days {
-		days[i] = date.Month*100 + i + 1
-	}
-	return days
+	return date.MonthDays()
 }

@@ -13,8 +13,9 @@ import (
 	"sluice/policy/unit"
 )
 
-// Row is one entry of the ledger: what a team used of one model by one endpoint on one account on one day, in UTC. In the ledgers of tags
-// and keys it is what it used for one tag or with one key, and by account what it used on one, whatever the model and the endpoint.
+// Row is one entry of the ledger: what a team used of one model by one endpoint on one account on one day, in UTC. In the ledgers of
+// tags and keys a row is the use for one tag or with one key, and by account the use on one account, whatever the model and the
+// endpoint.
 type Row struct {
 	Team      string
 	Day       int // yyyymmdd
@@ -25,13 +26,13 @@ type Row struct {
 	Key       string // empty unless the row is of the ledger of keys
 	Used      Amounts
 	Estimated Amounts      // the estimated part of Used
-	Kinds     price.ByKind // the kinds of Used, where a bill said them: see [Row.Parts]. Empty in the ledger of tags
+	Kinds     price.ByKind // the kinds of Used, as far as bills named them: see [Row.Parts]. Empty in the ledgers of tags and keys
 }
 
 // DayRows is the ledger of all teams on one day.
 type DayRows struct {
 	Teams [][]Row // the rows of each team; they MUST NOT be changed
-	State uint64  // another one after each change, in the same process
+	State uint64  // changes with each change of the rows; comparable only within one process
 }
 
 // ledger is a team's use by day, model, endpoint and account.
@@ -41,7 +42,7 @@ type ledger map[int]*ledgerDay
 type ledgerDay struct {
 	rows    map[rowName]*Row
 	changes uint64
-	listed  []Row // as [House] returned them last; nil: they have changed since then
+	listed  []Row // as [House] returned them last; nil: changed since then
 }
 
 // rowName names a row of a day.
@@ -59,7 +60,7 @@ func (l ledger) post(day int, of rowName, used, estimated Amounts, kinds price.B
 	if on == nil {
 		on = &ledgerDay{rows: map[rowName]*Row{}}
 		l[day] = on
-		l.forget()
+		forgetDay(l)
 	}
 	on.changes, on.listed = on.changes+1, nil
 	rows := on.rows
@@ -76,33 +77,25 @@ func (l ledger) post(day int, of rowName, used, estimated Amounts, kinds price.B
 	row.Kinds = row.Kinds.Plus(kinds)
 }
 
-// forget drops the oldest day if there are too many.
-func (l ledger) forget() { forgetDay(l) }
-
 // Query names rows of the ledger.
 type Query struct {
 	Teams []string  // nil: all
 	Days  []int     // each yyyymmdd
-	By    ScopeKind // ScopeTag, ScopeKey: those of the ledger of tags or keys, which has no row for use without one; ScopeAccount: see [ByAccount]
-	Most  int       // the largest number of rows, beyond which the error is [ErrRows]; 0: any number
+	By    ScopeKind // ScopeTag, ScopeKey: the ledger of tags or keys, which has no rows for use without one; ScopeAccount: see [ByAccount]
+	Most  int       // more rows are the error [ErrRows]; 0: any number
 }
 
 // LedgerBy is the kind of the ledger that a report names: tag, key, account, or empty for that of models and endpoints.
 func LedgerBy(name string) (k ScopeKind, ok bool) {
-	switch name {
-	case "":
-		return ScopeTeam, true
-	case ScopeTag.String():
-		return ScopeTag, true
-	case ScopeKey.String():
-		return ScopeKey, true
-	case ScopeAccount.String():
-		return ScopeAccount, true
+	for _, k := range [...]ScopeKind{ScopeTag, ScopeKey, ScopeAccount} {
+		if name == k.String() {
+			return k, true
+		}
 	}
-	return ScopeTeam, false
+	return ScopeTeam, name == ""
 }
 
-// HasKinds reports whether the ledger of a kind of scopes has what was used by kind.
+// HasKinds reports whether the ledger by this kind of scopes divides use by kind.
 func (k ScopeKind) HasKinds() bool { return k != ScopeTag && k != ScopeKey }
 
 // QueryOf is the query for the days of one team, or of all if team is empty.
@@ -114,7 +107,7 @@ func QueryOf(team string, days []int, by ScopeKind) Query {
 	return q
 }
 
-// ByAccount adds the rows of the ledger up by team, day and account. Each names its account, also main.
+// ByAccount sums up the rows of the ledger by team, day and account. Each sum names its account, even main.
 func ByAccount(rows []Row) []Row {
 	type of struct {
 		team    string
@@ -202,7 +195,7 @@ func addRowsLocked(a *account, rows []Row, team string, day int, by ScopeKind) [
 // House is the ledger of all teams in memory.
 type House struct{ Memory *Memory }
 
-// Days returns the ledger of all teams, or that of their tags or keys, on each of some days.
+// Days returns the ledger of all teams, or of their tags or keys, on each of some days.
 func (h House) Days(_ context.Context, by ScopeKind, days []int) (map[int]DayRows, error) {
 	list := make(map[int]DayRows, len(days))
 	for id, a := range accountsOf(h.Memory, nil) {
@@ -281,12 +274,12 @@ type Entry struct {
 	Used      json.Number     `json:"used"`      // units; spend in the currency
 	Estimated json.Number     `json:"estimated"` // the estimated part of it
 
-	Price          json.Number `json:"price,omitzero"`           // only by kind: of a million tokens or of one picture, where one held
+	Price          json.Number `json:"price,omitzero"`           // only by kind: of a million tokens or of one picture; absent if it changed
 	Spend          json.Number `json:"spend,omitzero"`           // only by kind: what Used costs
 	EstimatedSpend json.Number `json:"estimated_spend,omitzero"` // only by kind: the estimated part of it
 }
 
-// Entries are the units of a row that are not 0, or what it used by kind. Its money counts in m.
+// Entries are the units of a row that are not 0, or its use by kind. Its money counts in m.
 func (r *Row) Entries(m unit.Money, kinds bool) (entries []Entry) {
 	if kinds {
 		return r.kindEntries(m)

@@ -23,7 +23,7 @@ const LateTruth = 49 * time.Hour
 type Memory struct {
 	// Events takes the events of charges; nil: they are not written. It is set before the first call.
 	Events *event.Memory
-	// Alerts are what of the quotas' use is announced with a charge, to Events; nil: nothing. It is set as Events.
+	// Alerts say which thresholds of quotas a charge announces, to Events; nil: none. It is set like Events.
 	Alerts Alerts
 
 	teams   PerTeam[account]
@@ -40,13 +40,6 @@ func NewMemory(now func() time.Time) *Memory {
 	m.teams.First = func(string) *account {
 		return &account{in: m, now: now, dry: &m.dry, holds: map[string]*heldIn{}, ledger: ledger{}}
 	}
-	return m
-}
-
-// MemoryWith is NewMemory with an outbox for the events of charges.
-func MemoryWith(events *event.Memory, now func() time.Time) *Memory {
-	m := NewMemory(now)
-	m.Events = events
 	return m
 }
 
@@ -71,7 +64,7 @@ type account struct {
 // heldIn is a hold in memory: held or expired.
 type heldIn struct {
 	Held
-	of      [TeamScopes]*tally // of its day, by kind of scope; nil: it holds nothing of that
+	of      [TeamScopes]*tally // of its day, by kind of scope; nil: nothing is held in that scope
 	expired bool
 	since   time.Time // when it was made
 	due     time.Time // the end of its lease; once expired, when it is forgotten
@@ -89,8 +82,8 @@ func (a *account) time() time.Time {
 // termsFor returns the terms of the account's team and of one of its keys. They change with a reload.
 func (a *account) termsFor(t *teams.Team, key string) *Terms { return a.terms.For(t, key) }
 
-// Place is Admit without the scopes outside of the team, and returns the whole state. A hold without an id is not placed: only
-// the state is returned.
+// Place is Admit without the scopes outside of the team, and returns the whole state. A hold without an id is not placed: only the
+// state is returned.
 func (m *Memory) Place(h *Hold, t *Terms) (State, error) {
 	return m.teams.Get(h.Team.ID).admit(h, t)
 }
@@ -118,7 +111,7 @@ func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	return s, nil
 }
 
-// read fills in the state except for the buckets, and returns the tallies of the scopes, as far as there are some.
+// read fills in the state except for the buckets, and returns the tallies of the scopes; nil where there is none yet.
 func (a *account) read(s *State, t *Terms, h *Hold, now time.Time) (of [TeamScopes]*tally) {
 	s.At, s.Tasks = now, a.tasks
 	s.Date = a.date.at(s.At)
@@ -175,7 +168,8 @@ func (a *account) forget(h *heldIn) {
 	heap.Remove(&a.due, h.index)
 }
 
-// post adds to what the hold's scopes used, and to the ledger, where kinds are of what was used in all. A correction may be negative.
+// post adds amounts to what the hold's scopes used, and to the ledger. kinds divide the hold's whole use. Amounts may be negative, in
+// a correction.
 func (a *account) post(h *heldIn, amounts, estimated Amounts, kinds price.ByKind) {
 	for k, in := range h.of {
 		if name, charged := h.in(ScopeKind(k)); charged && in == nil {
@@ -211,7 +205,7 @@ func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 	}
 	moved := held.Account != accountOf(c.Held.Account)
 	switch {
-	case held.expired && moved: // it was charged on the account that it was on
+	case held.expired && moved: // its expiry was charged on the old account
 		back := Amounts{}.Minus(held.Amounts)
 		a.post(held, back, back, "")
 	case held.expired:
@@ -228,7 +222,7 @@ func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 	if a.in.Events != nil && c.Event != nil {
 		_, _ = a.in.Events.Append(context.Background(), c.Event) // it never fails
 	}
-	reached.tell()
+	reached.announce()
 	return true, nil
 }
 

@@ -46,7 +46,7 @@ func (h *Hold) in(id string) bool {
 // NeverFits is [Hold.NeverFits] for the limits of the new account.
 func (m *Move) NeverFits() (Verdict, bool) { return m.To.neverOutside(ScopeAccount, ScopeAccount) }
 
-// Done is the hold after the move; placed is what was placed of Place, or nil.
+// Done is the hold after the move. placed is the result of placing Place; nil: none.
 func (m *Move) Done(placed *Held) *Held {
 	moved := *m.From
 	moved.Account, moved.Outside, moved.Outer = accountOf(m.To.Account), m.To.Rated(), nil

@@ -10,11 +10,11 @@ import (
 // OpenHolds are the holds of requests in flight and of tasks that are not settled.
 type OpenHolds struct {
 	Count  int
-	Oldest time.Time // when the oldest of them was made; zero: none is open, or the ids do not contain it
+	Oldest time.Time // when the oldest was made; zero: none is open, or the ids do not contain the time
 	Tasks  int64     // how many are tasks, if Redis reported it
 }
 
-// Note counts one more. since is when it was made; zero: not known.
+// Note counts one more hold. since is when it was made; zero: unknown.
 func (o *OpenHolds) Note(since time.Time) {
 	o.Count++
 	o.age(since)
@@ -32,9 +32,8 @@ func (o *OpenHolds) Add(more OpenHolds) {
 	o.age(more.Oldest)
 }
 
-// MadeAt reads from a hold's id when it was made, to the millisecond. Request ids are UUIDs of version 7, which begin with that
-// moment; for any other id it returns zero. A separate field would be written and read by every admission, but is needed only
-// once a minute.
+// MadeAt reads from a hold's id when it was made, to the millisecond. Request ids are UUIDs of version 7, which begin with that time;
+// for any other id it returns zero. A separate field would cost every admission a write and a read, and is needed only once a minute.
 func MadeAt(id string) time.Time {
 	if id = RequestOf(id); len(id) != 36 || id[14] != '7' {
 		return time.Time{}

@@ -24,8 +24,8 @@ func (h *Hold) firstCounted() int {
 	return i
 }
 
-// Outer returns the request's holds in accounts outside of the team; nil: none. Each has the id of the team's, and counts every unit,
-// so that a quota that is added later knows what was used.
+// Outer returns the request's holds in accounts outside of the team; nil: none. Each has the id of the team's hold, and counts every
+// unit, so that a quota that is added later knows the use before it.
 func (h *Hold) Outer() (all []Hold) {
 	scopes := h.counted()
 	if len(scopes) == 0 {
@@ -39,8 +39,8 @@ func (h *Hold) Outer() (all []Hold) {
 	return all
 }
 
-// holds is what a hold takes of the scope's quotas. An estimate is cut to a quarter of each, so that none is too large to pass; the money
-// for images is exact.
+// holds is what a hold takes of the scope's quotas. An estimate is cut to a quarter of each quota, so that none is too large to pass;
+// the money for images is exact.
 func (s *Scope) holds(amounts *Amounts) Amounts {
 	a := *amounts
 	for q, most := range s.Quotas {
@@ -53,7 +53,7 @@ func (s *Scope) holds(amounts *Amounts) Amounts {
 	return a
 }
 
-// AddOuter adds the hold in the house, or in the quotas of its account, that another process placed with this one.
+// AddOuter adds the hold that another process placed together with this one, in the house or in the quotas of its account.
 func (h *Held) AddOuter(k ScopeKind) {
 	h.Outer = append(h.Outer, &Held{
 		ID: h.ID, Team: outsideID(k, h.Account), Endpoint: policy.EndpointOther, Amounts: h.Amounts, Day: h.Day, Month: h.Month, Task: h.Task,
@@ -89,7 +89,7 @@ func (h *Hold) Uncounted(note func(id string)) {
 	}
 }
 
-// AsTask is the hold as that of a task, which is remembered for longer, because another replica may see its end.
+// AsTask is the hold as a task's, which is remembered for longer, because another replica may see the task's end.
 func (h *Held) AsTask() *Held {
 	task := *h
 	task.Task, task.Outer = true, make([]*Held, len(h.Outer))
@@ -99,8 +99,8 @@ func (h *Held) AsTask() *Held {
 	return &task
 }
 
-// Among returns the answer to a request by the verdicts of its accounts, the team's first, and the holds to give back: a request is held
-// in all of its accounts or in none. Of several limits that refuse, it names the one with the longest wait, of equal waits the first.
+// Among returns the answer to a request by the verdicts of its accounts, the team's first, and the holds to give back: a request is
+// held in all of its accounts or in none. If several limits refuse, it names the one with the longest wait, of equal waits the first.
 // It may change the team's hold.
 func Among(h *Hold, all []Verdict) (v *Verdict, back []*Held) {
 	at := -1
@@ -134,8 +134,8 @@ func Among(h *Hold, all []Verdict) (v *Verdict, back []*Held) {
 // clocksApart is how far the clocks of a cluster's nodes may be apart.
 const clocksApart = time.Second
 
-// outlasts reports whether a refusal ends later than another one. Quotas of one period end together, although in a cluster each node reckons the
-// wait by its own clock.
+// outlasts reports whether a refusal ends later than another one. Quotas of one period end together, although in a cluster each node
+// computes the wait by its own clock.
 func (v *Verdict) outlasts(other *Verdict) bool {
 	apart := time.Duration(0)
 	if v.Fault.Period != "" && other.Fault.Period != "" {
@@ -172,8 +172,8 @@ func (c *Charge) Outer(h *Held) *Charge {
 	return &Charge{Held: h, Team: h.Document, Amounts: c.Amounts, Estimated: c.Estimated}
 }
 
-// Parts returns a charge for each account that the hold is in, the team's first. Taken is called when all were made, with what the
-// team's reports. A part that is given up counts as made, except for the team's, whose end Left reports.
+// Parts returns a charge for each account that the hold is in, the team's first. Taken is called when all are made, with the team's
+// result. A part that is given up counts as made; if it is the team's, Left reports that.
 func (c *Charge) Parts() []*Charge {
 	if len(c.Held.Outer) == 0 {
 		return []*Charge{c}

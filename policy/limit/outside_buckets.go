@@ -52,7 +52,7 @@ func (o *outside) take(scopes []Scope, amounts *Amounts, force bool, replicas in
 	return fault, wait
 }
 
-// look is take that takes nothing.
+// look returns what take would, and takes nothing.
 func (o *outside) look(scopes []Scope, amounts *Amounts, replicas int) (fault teams.Rate, wait time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 	"sluice/policy/teams"
 )
 
-// OutsideFor returns the scopes outside of the teams that apply to a model where there is no accounts file: see [Outsides.For].
+// OutsideFor returns the scopes outside of the teams that apply to a model without an accounts file: see [Outsides.For]. For tests.
 func OutsideFor(file *teams.File, model string) []Scope {
 	return new(Outsides).For(file, nil, model)
 }
 
-// Outsides keeps the scopes with quotas, which are the same for all requests on an account by one reading of the files. The zero
+// Outsides keeps the scopes with quotas, which are the same for all requests on an account until the files are read again. The zero
 // Outsides is ready for use, and safe for concurrent use.
 type Outsides struct {
 	of PerTeam[atomic.Pointer[quotedScopes]]
@@ -26,7 +26,7 @@ type quotedScopes struct {
 	scopes         []Scope
 }
 
-// For returns the scopes outside of the teams that apply to work on an account: those of its rates for the model, and behind them those
+// For returns the scopes outside of the teams that apply to work on an account: those of its rates for the model, and after them those
 // that have quotas, the account's and the house's. A nil account is main without an accounts file, whose rates are those of the teams
 // file. Nil: none apply. The list MUST NOT be changed.
 func (o *Outsides) For(file *teams.File, account *teams.Account, model string) []Scope {
@@ -66,7 +66,7 @@ func quotedOf(account, house *teams.Team) (list []Scope) {
 	return list
 }
 
-// HouseOf returns the scope of all teams together, whose quotas those are.
+// HouseOf returns the scope of all teams together, with the document's quotas.
 func HouseOf(document *teams.Team) Scope { return quotedScope(ScopeHouse, document) }
 
 func quotedScope(kind ScopeKind, document *teams.Team) Scope {
@@ -75,11 +75,9 @@ func quotedScope(kind ScopeKind, document *teams.Team) Scope {
 	return s
 }
 
-// AccountFor returns the scopes of the rates of the account main that apply to a model; nil: none do.
-func AccountFor(limits []teams.AccountLimit, model string) []Scope { return ratesOf("", limits, model) }
-
-// ratesOf returns the scopes of an account's rates that apply to a model. They are named by the models, so that a reload that moves them
-// in the file changes no name, and behind the id of an account other than main, whose names have none: its buckets are older than accounts.
+// ratesOf returns the scopes of an account's rates that apply to a model. A scope is named by its models, so that a reload that moves
+// it in the file does not rename it, after the id of its account. Main's scopes have no id in front: its buckets are older than
+// accounts.
 func ratesOf(account string, limits []teams.AccountLimit, model string) (list []Scope) {
 	for _, l := range limits {
 		if l.Models != nil && !policy.MatchAny(l.Models, model) {
@@ -109,7 +107,7 @@ func accountOf(id string) string {
 // AccountName is an account's id as reports have it: main, if it is empty.
 func AccountName(id string) string { return cmp.Or(id, teams.MainAccount) }
 
-// AccountMark is an account's mark in a hold's text, behind the team, and in the ledger, behind the endpoint: @ and the id. That of main is
+// AccountMark is an account's mark in a hold's text, after the team, and in the ledger, after the endpoint: @ and the id. That of main is
 // empty, so rows and holds from before there were accounts are main's.
 func AccountMark(account string) string {
 	if accountOf(account) == "" {

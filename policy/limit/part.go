@@ -9,16 +9,16 @@ import (
 
 // Part is what a row of the ledger used of one kind.
 type Part struct {
-	Kind      price.Kind // [price.Unknown]: what was used without a bill
+	Kind      price.Kind // [price.Unknown]: use without a bill
 	Size      string     // of pictures, the size of the price list that they have; may be empty
-	Rate      int64      // for a million tokens or for one picture, in parts of the currency; [price.Mixed]: no one rate held
-	Used      Amounts    // the tokens or pictures, and the spend; no requests: they are of no kind
+	Rate      int64      // for a million tokens or for one picture; [price.Mixed]: the rate changed
+	Used      Amounts    // the tokens or pictures, and the spend; requests have no kind
 	Estimated Amounts    // of Used, as far as is known
 }
 
-// Parts divides a row by kind. What has none, such as estimates of holds and use from before the ledger knew kinds, is the last part. Its
-// amounts may be below 0, after a correction. The ledger knows only the estimated part of the whole row: what has no bill is that first,
-// because an estimate seldom has one, then the kinds in their order.
+// Parts divides a row by kind. The last part is the use without a kind, such as estimates of holds and use from before the ledger knew
+// kinds; its amounts may be below 0 after a correction. The ledger knows the estimated amounts only of the whole row: they are
+// assigned first to the use without a kind, because an estimate seldom has a bill, then to the kinds in their order.
 func (r *Row) Parts() (list []Part) {
 	rest, doubt := r.Used, r.Estimated
 	rest[Requests], doubt[Requests] = 0, 0
@@ -44,7 +44,7 @@ func (r *Row) Parts() (list []Part) {
 	return list
 }
 
-// kindEntries are the requests of a row and what it used of each kind. Together the entries of kinds have all of the row's tokens, pictures
+// kindEntries are the requests of a row and its use of each kind. Together the entries of kinds have all of the row's tokens, pictures
 // and spend, each once.
 func (r *Row) kindEntries(m unit.Money) (entries []Entry) {
 	if r.Used[Requests] != 0 {

@@ -12,8 +12,8 @@ import (
 // LedgerDays is how long the ledger keeps a day, and so how many days one report may have.
 const LedgerDays = 400
 
-// Calendar is the day and the month of a moment, in UTC. Computing it costs more than the rest of an admission, so callers keep it
-// for a day.
+// Calendar is the day and the month of a moment, in UTC. Computing it costs more than the rest of an admission, so callers keep it for
+// the day.
 type Calendar struct {
 	Day, Month int              // yyyymmdd and yyyymm
 	Start      time.Time        // of the day
@@ -46,6 +46,15 @@ func (c *Calendar) Period(quota int) int {
 		return c.Month
 	}
 	return c.Day
+}
+
+// MonthDays lists the days of the month, yyyymmdd.
+func (c *Calendar) MonthDays() []int {
+	days := make([]int, c.End[1].AddDate(0, 0, -1).Day())
+	for i := range days {
+		days[i] = c.Month*100 + i + 1
+	}
+	return days
 }
 
 // forgetDay drops the oldest of too many days.

@@ -35,13 +35,13 @@ const (
 // scopeNames are the words for the kinds.
 var scopeNames = [...]string{ScopeTeam: "team", ScopeTag: "tag", ScopeKey: "key", ScopeAccount: "account", ScopeHouse: "house"}
 
-// String is the word for the kind: in the header Sluice-Scope, and behind the names of the limits inside a team.
+// String is the word for the kind: in the header Sluice-Scope, and after the names of the limits inside a team.
 func (k ScopeKind) String() string { return scopeNames[k] }
 
-// Scope is the limits of one thing that a request is charged in. A request is charged in all of its scopes, or in none.
+// Scope is a set of limits that a request is charged in. A request is charged in all of its scopes, or in none.
 type Scope struct {
 	Kind   ScopeKind
-	Name   string                // of a key its id; of the account's scopes: the models, so that a reload that moves them in the file changes no name
+	Name   string                // a key's id; of an account's scopes, the models: a reload that moves them in the file renames none
 	Set    bool                  // some limit is set
 	Rated  bool                  // some rate is set
 	Quoted bool                  // some quota is set
@@ -103,7 +103,7 @@ const _ = uint(16 - RateCount*TeamScopes) // a set has room for the rates of all
 // Of returns the rates of the scope of a kind, as those of the team stand in a set.
 func (s RateSet) Of(k ScopeKind) RateSet { return s >> (RateCount * int(k)) & (1<<RateCount - 1) }
 
-// Has reports whether a unit's rate is in the set, of the team or as Of returns it.
+// Has reports whether a unit's rate is in the set: the team's, or of a set that Of returned.
 func (s RateSet) Has(unit int) bool { return s&(1<<unit) != 0 }
 
 // RateSet names the rates that are set.
@@ -132,8 +132,8 @@ func (s *Scope) share(replicas int) Scope {
 	return mine
 }
 
-// shareOf spreads a rate over its replicas. The period grows instead of the limit shrinking: 5 per second over three replicas is
-// 5 per 3 seconds each.
+// shareOf divides a rate among replicas. The period grows instead of the limit shrinking: 5 per second over three replicas is 5 per 3
+// seconds each.
 func shareOf(r teams.Rate, replicas int64) teams.Rate {
 	if r.Limit == 0 {
 		return r
@@ -148,7 +148,7 @@ type Balance struct {
 	Used  [QuotaCount]int64 // by quota number
 	Held  [QuotaCount]int64 // by quota number, this request's included; allowances are not
 	Rates [RateCount]Fill
-	Other bool // the hold's name is counted as one of the others
+	Other bool // the hold's name is counted under [Other]
 }
 
 // Fill is how full a bucket is.
@@ -188,7 +188,7 @@ func (s Stock) Minus(o Stock) Stock {
 	return s
 }
 
-// AtMost is the smaller of two in each, and never below 0.
+// AtMost is the smaller of two amounts of each, and at least 0.
 func (s Stock) AtMost(o Stock) Stock {
 	for i := range s {
 		s[i] = max(min(s[i], o[i]), 0)

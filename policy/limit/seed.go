@@ -7,13 +7,13 @@ import (
 	"sluice/policy/teams"
 )
 
-// memorySeeds says whether each account outside of the teams counts all that the teams used of it. It does not after a request that was
-// admitted without it: until then it had no quotas.
+// memorySeeds says which accounts outside of the teams count all that the teams used. An account without quotas is not charged: a
+// request that is admitted without it makes its count incomplete.
 type memorySeeds struct{ of PerTeam[memorySeed] }
 
 type memorySeed struct {
 	state atomic.Int32
-	turn  sync.Mutex // of the one that seeds
+	turn  sync.Mutex // held while seeding
 }
 
 // The states. Seeding ends in seeded unless a request was admitted without the accounts meanwhile.
@@ -30,23 +30,23 @@ func (s *memorySeeds) without(id string) {
 	}
 }
 
-// seed makes sure that an account outside of the teams counts what the teams used and hold in the running day and month. It errs
-// upwards by what is admitted meanwhile, and by what requests in flight hold and will not use.
+// seed makes sure that an account outside of the teams counts what the teams used and hold in the running day and month. Its count may
+// be too large, by what is admitted meanwhile and by what requests in flight hold and will not use.
 func seed(m *Memory, document *teams.Team) {
 	s := m.seeds.of.Get(document.ID)
 	for s.state.Load() != seeded {
 		s.turn.Lock()
 		if s.state.Load() != seeded {
 			s.state.Store(seeding)
-			raise(m, document.ID)
+			catchUp(m, document.ID)
 			s.state.CompareAndSwap(seeding, seeded)
 		}
 		s.turn.Unlock()
 	}
 }
 
-// raise raises the use of an account to what all teams used and hold of it, if that is more than it used and holds.
-func raise(m *Memory, id string) {
+// catchUp increases the use of an account to what all teams used and hold of it, if that is more than it used and holds.
+func catchUp(m *Memory, id string) {
 	own := m.teams.Get(id)
 	date, has := own.taken()
 	missing := Taken{}.Minus(has)
@@ -81,7 +81,7 @@ func (a *account) taken() (date Calendar, t Taken) {
 	return date, TakenOf(&b)
 }
 
-// takenAt is what an account used and holds on one at the service, on a date and in its month.
+// takenAt is what a team used and holds on an account at the service, on a date and in its month.
 func takenAt(a *account, at string, date *Calendar) (t Taken) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,7 +120,7 @@ func TakenOf(b *Balance) (t Taken) {
 	return t
 }
 
-// Plus adds what another took.
+// Plus adds another's.
 func (t Taken) Plus(o Taken) Taken {
 	for q := range t {
 		t[q] += o[q]
@@ -128,7 +128,7 @@ func (t Taken) Plus(o Taken) Taken {
 	return t
 }
 
-// Minus subtracts what another took.
+// Minus subtracts another's.
 func (t Taken) Minus(o Taken) Taken {
 	for q := range t {
 		t[q] -= o[q]

@@ -15,8 +15,8 @@ type Shares struct {
 	replicas func() int
 }
 
-// NewShares returns the share of one of so many replicas. Until Opened is called new buckets are empty, because it is not known what
-// was spent before this process started.
+// NewShares returns the share of one of so many replicas. Until Opened is called new buckets are empty, because the use before this
+// process started is unknown.
 func NewShares(replicas func() int, now func() time.Time) *Shares {
 	r := &Shares{bank: NewMemory(now), replicas: replicas}
 	r.bank.dry.Store(true)
@@ -81,13 +81,13 @@ func (r *Shares) Move(m *Move) (fault teams.Rate, wait time.Duration) {
 	return r.bank.outside.move(m, r.replicas())
 }
 
-// Moved does in the buckets here what a move did in Redis.
+// Moved repeats in the buckets here a move that Redis made.
 func (r *Shares) Moved(m *Move) {
 	_, _ = r.bank.outside.take(m.To.Rated(), &m.To.Amounts, true, r.replicas())
 	r.bank.outside.correct(&Charge{Held: m.From}, r.replicas())
 }
 
-// Settle brings the buckets here to what was used of a hold.
+// Settle corrects the buckets here from the amount that was held to the amount that was used.
 func (r *Shares) Settle(c *Charge) {
 	used := c.Amounts.Bound()
 	r.change(c.Held, c.Team, &c.Held.Amounts, &used)
@@ -96,8 +96,8 @@ func (r *Shares) Settle(c *Charge) {
 	}
 }
 
-// change brings the buckets that a hold was taken from, from the amount taken to the amount used. team has the current rates; nil: it was
-// removed.
+// change corrects the buckets that a hold was taken from, from the amount taken to the amount used. team has the current rates; nil:
+// it was removed.
 func (r *Shares) change(h *Held, team *teams.Team, held, used *Amounts) {
 	a := r.bank.teams.Get(h.Team)
 	share := a.terms.share(team, h.Key.Name(), r.replicas())
@@ -117,7 +117,7 @@ func (t *Terms) share(replicas int) Terms {
 	return mine
 }
 
-// Missing returns how much the buckets of a team, or those of one of its parts, lack to be full: amounts taken longer ago have refilled.
+// Missing returns how much the buckets of a team, or of one of its parts, lack to be full: older use has been refilled.
 func (r *Shares) Missing(team string, k ScopeKind, name string) (n Amounts) {
 	a := r.bank.teams.Get(team)
 	a.mu.Lock()

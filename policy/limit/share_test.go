@@ -100,7 +100,7 @@ func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
 	r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
 	r.Opened()
 	h, terms := sharedTeam(teams.UnitImages, 100, Amounts{Requests: 1, Images: 3})
-	h.Outside = AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: time.Hour, PerText: "1h", Limit: 4, Burst: 4}}}}, "m")
+	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: time.Hour, PerText: "1h", Limit: 4, Burst: 4}}}}}, "m")
 	if v := r.Admit(h, &terms, &State{}, false); v.Held == nil {
 		t.Fatalf("%+v", v)
 	}
@@ -117,7 +117,7 @@ func TestTheLongestWaitWithoutRedis(t *testing.T) {
 	r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
 	r.Opened()
 	h, terms := sharedTeam(teams.UnitImages, 3, Amounts{Requests: 1, Images: 3})
-	h.Outside = AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: 100 * time.Hour, PerText: "100h", Limit: 4, Burst: 4}}}}, "m")
+	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: 100 * time.Hour, PerText: "100h", Limit: 4, Burst: 4}}}}}, "m")
 	for range 2 {
 		if rate, wait := r.LookOutside(h, &terms); wait != 0 {
 			t.Fatalf("%+v for %v", rate, wait)
@@ -151,7 +151,7 @@ func TestWhichLimitsOfTheAccountApply(t *testing.T) {
 	}
 	for model, want := range map[string][]int64{"llm-max": {9, 5}, "gen2.6-image": {9}} {
 		var got []int64
-		for _, l := range AccountFor(file.Account, model) {
+		for _, l := range OutsideFor(&teams.File{Account: file.Account}, model) {
 			got = append(got, l.Rates[Requests].Limit)
 		}
 		if !slices.Equal(got, want) {

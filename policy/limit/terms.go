@@ -19,10 +19,10 @@ const (
 // Number is the number of a limit of a scope of the team's own accounts.
 func (k ScopeKind) Number(limit int) int { return int(k)*scopeLimits + limit }
 
-// Terms are a team's limits, as the forms of the state take them.
+// Terms are a team's limits, as the forms of the store take them.
 type Terms struct {
 	Scope                     // the team's
-	Inner  [InnerScopes]Scope // of what is inside the team, by kind
+	Inner  [InnerScopes]Scope // inside the team, by kind
 	Tasks  int64              // None: any number
 	Shadow bool
 }
@@ -55,7 +55,7 @@ func TermsOf(t *teams.Team) (l Terms) {
 	return l
 }
 
-// TermsOn returns a team's limits on a day, of those that it has now: its raises count only in the periods that run now.
+// TermsOn returns the limits of today's terms that apply to a day: the team's raises count only in the periods that run now.
 func TermsOn(team *teams.Team, now, day *Calendar) Terms {
 	t := TermsOf(team)
 	if team.Base == nil {
@@ -88,7 +88,7 @@ func (t *Terms) CountsAny() bool {
 	return false
 }
 
-// Counts reports whether a quota of the team counts a unit, by its index in a Stock, or open_tasks the tasks.
+// Counts reports whether the team limits what has this index in a [Stock]: a unit by a quota, or tasks by open_tasks.
 func (t *Terms) Counts(i int) bool {
 	if i == StockTasks {
 		return t.Tasks != None
@@ -121,6 +121,5 @@ func (t *Terms) InnerCounts(a *Amounts) bool {
 	return false
 }
 
-// holdsWait is how soon a refused request may try again if only open holds block it: it is not known when they will be settled,
-// or for how much.
+// holdsWait is how soon a request may try again that only open holds block: it is unknown when they will be settled, and for how much.
 const holdsWait = 5 * time.Second

@@ -10,13 +10,13 @@ import (
 	"sluice/policy/unit"
 )
 
-// Alerts say for an account, by its id, which per cent of its quotas and of those inside it are announced when they are passed, and to
-// whom. of is the account as it is in force, nil: unknown. No targets: nothing is announced. whole: a charge also announces the account's
-// own quotas. It is false while this process does not know who listens: then a later look announces them, because what a charge announces
-// is remembered as announced.
+// Alerts returns at which per cent of the quotas of an account, by its id, and of those inside it a charge announces that they are
+// passed, and to which targets; no targets: nothing is announced. of is the account in force; nil: unknown. whole: the charge also
+// announces the account's own quotas. It is false while this process does not know the targets. A later look announces them then,
+// because what a charge announces is remembered as announced.
 type Alerts func(account string) (of *teams.Team, percent []int, to []event.Target, whole bool)
 
-// For returns the thresholds that charges of one account may pass, and to whom that is announced.
+// For returns the thresholds that charges of one account may pass, and the targets of the announcement.
 func (a Alerts) For(account string, charges ...*Charge) (list []Thresholds, to []event.Target) {
 	if a == nil {
 		return nil, nil
@@ -37,7 +37,7 @@ func (a Alerts) For(account string, charges ...*Charge) (list []Thresholds, to [
 	return list, to
 }
 
-// Thresholds are the per cent of one quota whose passing is announced.
+// Thresholds are the per cent of one quota at which its use is announced.
 type Thresholds struct {
 	Scope   ScopeKind
 	Of      string // the value of the tag, or the id of the key or of the account; empty: the team, or the house
@@ -48,7 +48,7 @@ type Thresholds struct {
 	Percent []int
 }
 
-// ThresholdsOf returns those of a quota of an account as a whole, whose standing this is, on a date.
+// ThresholdsOf returns the thresholds of an account's own quota, by its standing on a date.
 func ThresholdsOf(account *teams.Team, s *Standing, date *Calendar, percent []int) Thresholds {
 	of := Thresholds{Quota: quotaNumber(teams.Quota{Unit: s.Unit, Period: s.Period}), Limit: s.Limit, Money: account.Money, Percent: percent}
 	of.Scope, of.Of = wholeOf(account.ID)
@@ -56,7 +56,7 @@ func ThresholdsOf(account *teams.Team, s *Standing, date *Calendar, percent []in
 	return of
 }
 
-// thresholdsOf are those of the quotas that count a charge, in the periods that it belongs to.
+// thresholdsOf returns the thresholds of the quotas that count a charge, in its day and month.
 func thresholdsOf(c *Charge, percent []int) (list []Thresholds) {
 	if c.Team == nil {
 		return nil
@@ -83,7 +83,7 @@ func thresholdsOf(c *Charge, percent []int) (list []Thresholds) {
 	return list
 }
 
-// wholeOf is the kind of the scope that an account as a whole is, and the account at the service if it is of one.
+// wholeOf returns the kind of scope that an account is, and the id of the account at the service, if it is one.
 func wholeOf(account string) (kind ScopeKind, of string) {
 	if account == teams.HouseID {
 		return ScopeHouse, ""
@@ -105,7 +105,7 @@ func (t *Thresholds) Least(percent int) int64 {
 	return (t.Limit*int64(percent) + 99) / 100 // below 2⁶³, as amounts are below 2⁵³
 }
 
-// Name is what is remembered once a per cent was announced, with the quota's limit.
+// Name is the name by which an announcement is remembered, with the quota's limit.
 func (t *Thresholds) Name(percent int) string {
 	name := "reached:" + t.Scope.String() + ":"
 	if t.Inside() {
@@ -114,7 +114,8 @@ func (t *Thresholds) Name(percent int) string {
 	return name + strconv.Itoa(t.Period) + ":" + string(t.Unit()) + ":" + strconv.Itoa(percent)
 }
 
-// Text is the data of the event [event.QuotaReached], a JSON object: what stands before the per cent, and at the end, behind what is left.
+// Text is the data of the event [event.QuotaReached], a JSON object without its numbers: head stands before the per cent, and tail
+// after what is left.
 func (t *Thresholds) Text() (head, tail string) {
 	head = `{"scope":"` + t.Scope.String() + `"`
 	if t.Inside() || t.Scope == ScopeAccount {
@@ -125,7 +126,7 @@ func (t *Thresholds) Text() (head, tail string) {
 		`,"limit":` + t.Money.Written(t.Unit(), t.Limit) + "}"
 }
 
-// Draft is the event that a per cent was passed, of an account, by what is used. Spend is in the currency.
+// Draft is the event that the use of an account passed a per cent. Spend is in the currency.
 func (t *Thresholds) Draft(account string, percent int, used int64, to []event.Target) *event.Draft {
 	head, tail := t.Text()
 	number := func(n int64) string { return t.Money.Written(t.Unit(), n) }
@@ -133,16 +134,16 @@ func (t *Thresholds) Draft(account string, percent int, used int64, to []event.T
 	return &event.Draft{Type: event.QuotaReached, Team: account, Data: json.RawMessage(data), To: to}
 }
 
-// reaching is what of the quotas of a charge may be announced once it is made: reached.lua is the form of this in Redis.
+// reaching has the thresholds that a charge may pass, and the use before it. reached.lua does the same in Redis.
 type reaching struct {
 	of     *account
 	id     string
 	list   []Thresholds
-	before []int64 // used of each
+	before []int64 // the use of each
 	to     []event.Target
 }
 
-// reachingOf notes what is used before a charge is made. The account's lock is held.
+// reachingOf reads the use before a charge is made. The account's lock is held.
 func reachingOf(a *account, c *Charge) (r reaching) {
 	if a.in.Events == nil {
 		return r
@@ -178,8 +179,8 @@ func (r *reaching) used() (all []int64) {
 	return all
 }
 
-// tell announces each per cent that the charge has passed, once, and again with a larger limit. The account's lock is held.
-func (r *reaching) tell() {
+// announce announces each per cent that the charge has passed, once, and again with a larger limit. The account's lock is held.
+func (r *reaching) announce() {
 	if len(r.list) == 0 {
 		return
 	}

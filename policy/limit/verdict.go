@@ -22,7 +22,7 @@ const (
 	ReasonTasks   Reason = "open_tasks" // too many tasks are open
 	ReasonAccount Reason = "account"    // a limit of the account at the service
 	ReasonHouse   Reason = "house"      // a quota of all teams together
-	ReasonState   Reason = "state"      // it is not known what the team has left
+	ReasonState   Reason = "state"      // what the team has left is unknown
 )
 
 // Verdict is the answer to a hold.
@@ -31,14 +31,14 @@ type Verdict struct {
 	Reason Reason        // why it is refused, or why a team in shadow mode would be
 	Fault  Standing      // the limit that refuses; zero for never and state
 	Wait   time.Duration // until this request fits; never too short
-	Asked  int64         // what the request asked of that limit
-	Aside  Aside         // what is set aside of that limit for lost replicas; zero: nothing known
+	Asked  int64         // the amount that the request asked of that limit
+	Aside  Aside         // the part of that limit that is set aside for lost replicas; zero: none known
 	Owed   *Charge       // a charge that still has to give the hold back; nil: none
 	Limits []Standing    // every limit that the request is charged in; nil: none
-	Hidden *Verdict      // the refusal by the team, its key, its tag or the house, if a rate outside with a longer wait is named in its place; nil: none
+	Hidden *Verdict      // the refusal by the team, its key, its tag or the house, if a rate outside with a longer wait replaces it; nil: none
 }
 
-// Standing is how a team stands to one limit.
+// Standing is one limit of a team, and how much of it is taken.
 type Standing struct {
 	Unit   teams.Unit
 	Period teams.Period // empty for a rate
@@ -50,8 +50,8 @@ type Standing struct {
 	Left   int64         // after this hold, at least 0
 	Reset  time.Duration // until a bucket is full, or a period ends
 	Scope  ScopeKind     // whose limit it is; zero: the team's
-	// Of is inside the team the value of the tag, or the key's id, empty also for requests without the tag; of an account at the service
-	// its id, empty if there is only one.
+	// Of is the value of the tag (empty: untagged requests), the id of the key, or the id of the account at the service (empty: there is only
+	// one).
 	Of string
 }
 
@@ -72,7 +72,7 @@ func (s *Standing) appendName(b []byte) []byte {
 // Inside reports whether the limit is of a part of the team.
 func (s *Standing) Inside() bool { return s.Scope > ScopeTeam && s.Scope < ScopeKind(TeamScopes) }
 
-// standing describes a limit of a scope of this name by its number in that, which must be set.
+// standing describes a limit, which must be set, by its number in a scope of this name.
 func (s *State) standing(scope *Scope, b *Balance, n int, name string) Standing {
 	if b.Other {
 		name = Other
@@ -95,7 +95,7 @@ func (b *Balance) quota(s *Scope, q int, name string, date *Calendar, at time.Ti
 
 // Verdict turns the state into the answer to a request.
 func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
-	if !teams.IsOutside(h.Team.ID) { // those concern no client
+	if !teams.IsOutside(h.Team.ID) { // clients do not see the limits of outside accounts
 		v.Limits = s.limits(t, h)
 	}
 	if s.Fault != LimitNone {
@@ -186,9 +186,9 @@ type Aside struct {
 	Back   time.Duration // until it is given back at the latest, if the replica does not come back
 }
 
-// TellAside adds to a refusal by a quota or by open tasks what is set aside of that limit for lost replicas. If the request would
-// not fit beside it even after all holds are released, it waits until enough is given back.
-func (v *Verdict) TellAside(list []Aside) {
+// AddAside adds to a refusal by a quota or by open tasks the part of that limit that is set aside for lost replicas. If the request
+// would not fit beside it even after all holds are released, it waits until enough is given back.
+func (v *Verdict) AddAside(list []Aside) {
 	free := v.Fault.Limit - v.Fault.Used
 	if v.Reason == ReasonTasks { // those that are open may end
 		free = v.Fault.Limit
@@ -210,8 +210,8 @@ func (v *Verdict) TellAside(list []Aside) {
 	v.markReset()
 }
 
-// Closes reports whether a limit of the team, or of the house, refuses that lets nothing pass. Those of a value of the tag, or of a key,
-// let others pass.
+// Closes reports whether the refusal is by a limit of the team, or of the house, that lets nothing pass at the moment. Limits of a
+// tag's value, or of a key, let others pass.
 func (v *Verdict) Closes() bool {
 	switch v.Reason {
 	case ReasonTasks:
@@ -246,7 +246,7 @@ func (v *Verdict) Least() (least Verdict, ok bool) {
 	return least, true
 }
 
-// After is the verdict some time later, when nothing has changed.
+// After is the verdict some time later, if nothing has changed.
 func (v *Verdict) After(d time.Duration) Verdict {
 	later := *v
 	later.Limits = slices.Clone(v.Limits)
@@ -266,7 +266,7 @@ func (v *Verdict) markReset() {
 	}
 }
 
-// Report is how a team stands to all of its limits at one moment.
+// Report is the state of all of a team's limits at one moment.
 type Report struct {
 	At     time.Time  // by the clock of the accounts
 	Limits []Standing // its rates, then its quotas

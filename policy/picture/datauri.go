@@ -155,7 +155,7 @@ var base64Value = func() (values [256]byte) {
 const base64Symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 const (
-	// longRun is the shortest run for which vectors are worth their scratch memory.
+	// longRun is the shortest run for which vector instructions are worth their scratch memory.
 	longRun = 32 << 10
 	// blockSymbols is how many symbols are decoded together into scratch memory that stays in the processor's cache.
 	blockSymbols = 4096

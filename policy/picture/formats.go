@@ -136,8 +136,9 @@ func readBMP(w *window) Header {
 	return h
 }
 
-// plausibleBMP reports whether left bytes can hold the pixels. That is known only of uncompressed ones (0, and 3: bit
-// fields) and judged only for sides that fit. In some files the last row's padding is missing, so one row may be short.
+// plausibleBMP reports whether the remaining bytes can hold the pixels. Only for uncompressed pixels (0, and 3: bit
+// fields) and for sides that fit can that be judged. In some files the last row's padding is missing, so one row may
+// be short.
 func plausibleBMP(h Header, depth, compression, left int) bool {
 	if compression != 0 && compression != 3 || !SideFits(h.Width) || !SideFits(h.Height) {
 		return true

@@ -11,14 +11,15 @@ import (
 	"sluice/policy/unit"
 )
 
-// The rules on the size of pictures that editing models make, and on that of synchronous ones.
+// The rules on the size of the pictures of editing models, and of synchronous models.
 var (
 	editRules = []string{"image.edit.size.area", "image.size.aspect"}
 	syncRules = []string{"image.sync.size"}
 )
 
-// BeyondRules warns of sizes that no picture has because no rule allows them: those of prices that are only for editing models, or for those that
-// make pictures synchronously, whose patterns are edits and syncs. It does not if modes let requests with such sizes pass.
+// BeyondRules warns of sizes that no picture has because no rule allows them, in prices that are only for editing
+// models, or only for models that make pictures synchronously. edits and syncs are the patterns of these models. It
+// does not warn if modes let requests with such sizes pass.
 func (l List) BeyondRules(edits, syncs []policy.Pattern, modes policy.Modes) (warnings []string) {
 	warn := func(p *Price, s *Size, allowed string) {
 		warnings = append(warnings, fmt.Sprintf("prices: the size %s of %s never counts: no rule allows it, only %s", s.label(), p.Pattern, allowed))
@@ -40,7 +41,7 @@ func (l List) BeyondRules(edits, syncs []policy.Pattern, modes policy.Modes) (wa
 	return warnings
 }
 
-// edits reports whether a picture of an editing model may cost by a size.
+// edits reports whether the size may be the price of a picture of an editing model.
 func (p *Price) edits(s *Size) bool {
 	if s.Word != "" {
 		return policy.IsEditSize(s.Word)
@@ -58,8 +59,8 @@ func refused(modes policy.Modes, rules []string) bool {
 	})
 }
 
-// Hidden warns of sizes in pixels by their word, such as 1024*1024, that no picture costs by, because pixels of the same price hold it:
-// those come first.
+// Hidden warns of sizes named by their pixels, such as 1024*1024, that never count, because a size in up_to_pixels of
+// the same price includes them and comes first.
 func (l List) Hidden() (warnings []string) {
 	for i := range l {
 		for _, s := range l[i].Images {
@@ -74,8 +75,9 @@ func (l List) Hidden() (warnings []string) {
 	return warnings
 }
 
-// SizeText writes a size of the ledger for people: "up to 1024 × 1024" for 1048576, "up to 1.5 MP" for pixels that make no square, and
-// "1K" or "1024 × 768" for what requests name so. It rounds nothing, so that two sizes are never one text.
+// SizeText writes a size of the ledger for people: "up to 1024 × 1024" for 1048576, "up to 1.5 MP" for pixels that are
+// not a square, and "1K" or "1024 × 768" for sizes that requests name so. It does not round, so different sizes have
+// different texts.
 func SizeText(size string) string {
 	pixels, err := strconv.ParseInt(size, 10, 64)
 	switch {
@@ -92,7 +94,7 @@ func SizeText(size string) string {
 
 const megapixel = 1_000_000
 
-// side is that of the largest square of at most so many pixels.
+// side is the side of the largest square of at most so many pixels.
 func side(pixels int64) int64 { return int64(math.Sqrt(float64(pixels))) }
 
 // megapixels writes pixels without trailing zeros.

@@ -9,13 +9,13 @@ import (
 	"sluice/policy/unit"
 )
 
-// Usage is what a request used, by its answer. What the answer does not say is 0.
+// Usage is what a request used, by its answer. Numbers that the answer lacks are 0.
 type Usage struct {
 	Input, Output, Total int64 // tokens; what Total has beyond the other two is output
 
 	Cached        int64 // of the input, tokens that hit a cache
-	Explicit      bool  // the cache is one that requests make
-	CacheCreation int64 // of the input, tokens of which a cache was made
+	Explicit      bool  // requests create the cache explicitly
+	CacheCreation int64 // of the input, tokens that were written to a cache
 	ImageInput    int64 // of the input, tokens of pictures
 	VideoInput    int64 // of the input, tokens of films
 	AudioInput    int64 // of the input, tokens of sound
@@ -23,7 +23,7 @@ type Usage struct {
 
 	Images int64  // pictures that were made
 	Pixels int64  // width × height of one
-	Size   string // as the answer spells it; empty: it does not
+	Size   string // as the answer spells it; empty: it names none
 	Asked  string // the size as the request spells it; empty: it names none
 }
 
@@ -38,17 +38,17 @@ func AskedBy(q *policy.Request) Usage { return Asked(int64(q.Images), q.Size) }
 // Line is an item of a bill.
 type Line struct {
 	Kind     Kind
-	Size     string // of pictures, the size of the price list that they have: "1048576" pixels or "1K"; empty: it has none for them
+	Size     string // of pictures, the size in the price list that applies: "1048576" pixels or "1K"; empty: none applies
 	Quantity int64  // tokens, or pictures
 	Rate     int64  // for a million tokens or for one picture, in the smallest amount of the currency
 	Amount   int64  // Quantity × Rate, rounded up
 }
 
-// Bill has a line for each kind, in the order of Table. A line without a quantity counts for nothing.
+// Bill has a line for each kind, in the order of Table. A line without a quantity has no effect.
 type Bill [Kinds]Line
 
-// Of works out the bill of a request; without a price, nil, nothing costs anything. contradicts reports a usage whose parts exceed their
-// whole: they are cut down to it.
+// Of computes the bill of a request; with a nil price nothing costs anything. contradicts reports a usage whose parts
+// exceed their whole; they are reduced to it.
 func Of(p *Price, u *Usage) (b Bill, contradicts bool) {
 	parts, contradicts := u.split()
 	if p == nil {
@@ -89,7 +89,7 @@ func (u *Usage) Tokens() int64 {
 	return max(bounded(u.Total), bounded(bounded(u.Input)+bounded(u.Output)))
 }
 
-// split divides what was used among the kinds. Hits and creation of a cache are taken from the text of the input first, then from its
+// split divides the usage among the kinds. Cache hits and creation are taken from the text of the input first, then from its
 // pictures, films and sound.
 func (u *Usage) split() (parts [Kinds]int64, contradicts bool) {
 	part := func(whole *int64, n int64) int64 {
@@ -146,7 +146,7 @@ func mulDiv(a, b, more, c int64) int64 {
 	return int64(min(n, unit.Most))
 }
 
-// mulMod is the rest of a × b ÷ c.
+// mulMod is the remainder of a × b ÷ c.
 func mulMod(a, b, c int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	return int64(bits.Rem64(hi, lo, uint64(c)))
@@ -155,12 +155,12 @@ func mulMod(a, b, c int64) int64 {
 // Kind is what an item of a bill is for, an index of Table.
 type Kind int
 
-// The kinds. A new one is the last. The ledger and the price in a task's claim have them by name.
+// The kinds. Append new ones. The ledger and the price in a task's claim have them by name.
 const (
 	Input          Kind        = iota // input tokens that are of no other kind
 	Cached                            // input tokens that hit the service's own cache
-	ExplicitCached                    // input tokens that hit a cache that requests make
-	CacheCreation                     // input tokens of which such a cache was made
+	ExplicitCached                    // input tokens that hit a cache that requests created
+	CacheCreation                     // input tokens that were written to such a cache
 	ImageInput                        // input tokens of pictures
 	VideoInput                        // input tokens of films
 	AudioInput                        // input tokens of sound
@@ -202,7 +202,7 @@ func (k Kind) String() string {
 	return Table[k].Name
 }
 
-// KindOf returns the kind of that name; false if there is none.
+// KindOf returns the kind with that name; false if no kind has it.
 func KindOf(name string) (Kind, bool) {
 	i := slices.IndexFunc(Table[:], func(r Row) bool { return r.Name == name })
 	return Kind(max(i, 0)), i >= 0

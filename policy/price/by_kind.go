@@ -9,24 +9,24 @@ import (
 //
 // It is packed as the ledger keeps it, because Redis has one for each day, model and endpoint. Of each line in turn:
 //
-//	1 byte   the kind in the lower four bits; in the upper four how many zeros the rate ends with, 14 at most; 15: no one rate held
-//	uvarint  of pictures only: the length of the size, and then the size
+//	1 byte   the kind in the lower four bits; in the upper four the number of the rate's trailing zeros, 14 at most; 15: the rate changed
+//	uvarint  only for pictures: the length of the size, and then the size
 //	uvarint  the quantity
-//	uvarint  the rate without those zeros; if no one rate held, the amount, which ends the line
-//	uvarint  only of tokens whose rate ends with fewer than six zeros: by how much the amount × 10⁶ exceeds quantity × rate, without as
-//	         many zeros: what was rounded up for each request. With six zeros nothing is
+//	uvarint  the rate without those zeros; if the rate changed, the amount, which ends the line
+//	uvarint  only for tokens whose rate has fewer than six trailing zeros: by how much the amount × 10⁶ exceeds quantity × rate, without as
+//	         many zeros: what was rounded up, request by request. With six zeros nothing is rounded
 //
-// So most lines have no amount, and those of one rate are added up without a product.
+// So most lines have no amount, and lines of one rate are added up without a multiplication.
 type ByKind string
 
-// ByKind is the sum of one bill.
+// ByKind is the use in one bill.
 func (b *Bill) ByKind() ByKind {
 	var s Sum
 	s.AddBill(b)
 	return s.ByKind()
 }
 
-// ReadByKind reads a sum that a script packed: in any order.
+// ReadByKind reads a sum that a script packed, whose lines may be in any order.
 func ReadByKind(text string) ByKind {
 	var s Sum
 	s.Add(ByKind(text))
@@ -44,8 +44,8 @@ func (k ByKind) Plus(more ByKind) ByKind {
 	return s.ByKind()
 }
 
-// Lines yields the lines, in the order of Table and then by size. Rate is [Mixed] if no one rate held. A kind of a later version is left
-// out.
+// Lines yields the lines, in the order of Table and then by size. Rate is [Mixed] if the rate changed. Kinds of a
+// later version are left out.
 func (k ByKind) Lines() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		for p := range k.parts() {
@@ -63,7 +63,7 @@ func (k ByKind) Lines() iter.Seq[Line] {
 	}
 }
 
-// parts reads the lines. A text that ends early has zeros behind it, as in the scripts: no text stops a charge.
+// parts reads the lines. A text that is cut off reads as if zeros followed, as in the scripts, so that no text stops a charge.
 func (k ByKind) parts() iter.Seq[part] {
 	return func(yield func(part) bool) {
 		for rest := string(k); rest != ""; {
@@ -90,7 +90,7 @@ func (k ByKind) parts() iter.Seq[part] {
 	}
 }
 
-// number reads an amount. What cannot be counted is the most that can.
+// number reads an amount. One that is too large to be counted becomes the largest that can be.
 func number(text string) (n int64, rest string) {
 	for i := range len(text) {
 		if b := int64(text[i] & 0x7f); 7*i < 56 {

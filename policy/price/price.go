@@ -21,12 +21,12 @@ type Price struct {
 // Border has other rates for requests with a long input.
 type Border struct {
 	Input int64 `json:"input"` // the rates count if the request has more input tokens than this
-	Rates Rates `json:"rates"` // what is absent keeps the Price's rate
+	Rates Rates `json:"rates"` // kinds that are absent keep the Price's rate
 }
 
 // Size has the rate of pictures of a size.
 type Size struct {
-	UpToPixels int64  `json:"up_to_pixels,omitzero"` // width × height of the largest that it is for; 0: it is for Word
+	UpToPixels int64  `json:"up_to_pixels,omitzero"` // width × height of the largest picture that it applies to; 0: it applies to Word
 	Word       string `json:"size,omitzero"`         // a size as requests name it, "1K"
 	Image      int64  `json:"image"`                 // one picture, in the smallest amount of the currency
 }
@@ -40,10 +40,10 @@ type Rates struct {
 // Set gives a kind a rate.
 func (r *Rates) Set(k Kind, amount int64) { r.amounts[k], r.given[k] = amount, true }
 
-// Given returns the rate of a kind as it was set; false if it was not.
+// Given returns the rate of a kind as it was set; false if it was not set.
 func (r *Rates) Given(k Kind) (int64, bool) { return r.amounts[k], r.given[k] }
 
-// Of returns what a kind costs: its own rate, or that of the nearest parent that has one; 0 without either.
+// Of returns what a kind costs: its own rate, or that of the nearest parent that has one; else 0.
 func (r *Rates) Of(k Kind) int64 {
 	for !r.given[k] && Table[k].Parent != k {
 		k = Table[k].Parent
@@ -93,13 +93,15 @@ func (l List) For(model string, day int) *Price {
 	return nil
 }
 
-// Covers reports whether a price of the list counts, from a day on, for every model that the pattern matches. It does if it matches the
-// pattern's own text, because only a star matches a star. Prices that cover the pattern only together do not count.
+// Covers reports whether one price of the list applies, from a day on, to every model that the pattern matches: it
+// does if it matches the pattern's own text, because only a star matches a star. Prices that cover the pattern only
+// together do not count.
 func (l List) Covers(pattern policy.Pattern, from int) bool {
 	return l.For(string(pattern), from) != nil
 }
 
-// at returns the rates for a request of so many input tokens: those of the highest border that they pass replace the Price's.
+// at returns the rates for a request with that many input tokens: the rates of the highest border that they exceed
+// replace the Price's.
 func (p *Price) at(input int64) Rates {
 	rates, passed := p.Rates, int64(-1)
 	for _, b := range p.Above {
@@ -126,9 +128,10 @@ func (s *Size) label() string {
 
 func (s *Size) isNamed(word string) bool { return s.Word != "" && strings.EqualFold(s.Word, word) }
 
-// picture returns the rate of a picture by its pixels or, if none of the sizes in pixels holds it, by the word for it in the answer or the
-// request, and the label of the size that has it. The request's counts if the answer says no size, and a word such as "2K" also beside an
-// answer in pixels. What no size holds, and another word, costs the price of an image. Without that, and for a picture of unknown size, the dearest counts.
+// picture returns the rate of a picture, and the label of the size that has it. The smallest size in pixels that
+// includes the picture counts or, without one, the size whose word the answer or the request names. The request's word
+// counts if the answer names no size; a word such as "2K" also counts if the answer is in pixels. If no size applies,
+// the rate of an image counts. Without that rate, and for a picture of unknown size, the highest rate counts.
 func (p *Price) picture(u *Usage) (rate int64, size string) {
 	pixels, asked := u.Pixels, u.Asked
 	if u.Size != "" && (pixels == 0 || policy.Pixels(asked) > 0) { // the answer says another word, or other pixels

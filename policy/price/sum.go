@@ -8,7 +8,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// Mixed is the Rate of a line of which no one rate held.
+// Mixed is the Rate of a line whose rate changed.
 const Mixed = -1
 
 // Sum adds up bills. The zero Sum is empty.
@@ -40,7 +40,7 @@ func (s *Sum) ByKind() ByKind {
 	return ByKind(b)
 }
 
-// SizesMost is how many sizes a [Sum] keeps apart. Pictures of further ones count as pictures without a size.
+// SizesMost is how many sizes a [Sum] counts separately. Pictures of further sizes count as pictures without a size.
 const SizesMost = 30
 
 func (s *Sum) add(p part) {
@@ -56,7 +56,7 @@ func (s *Sum) add(p part) {
 	s.parts = append(s.parts, p)
 }
 
-// find returns the index of the line of a kind and size; -1: there is none.
+// find returns the index of the line of a kind and size; -1: none.
 func (s *Sum) find(p *part) int {
 	for i := range s.parts {
 		if s.parts[i].kind == p.kind && s.parts[i].size == p.size {
@@ -94,10 +94,10 @@ var powers = func() (p [mostZeros + 1]int64) {
 type part struct {
 	kind     Kind
 	size     string
-	zeros    int   // that the rate ends with, or anyRate
+	zeros    int   // trailing zeros of the rate, or anyRate
 	quantity int64 // tokens or pictures
 	rate     int64 // without its zeros
-	rest     int64 // what was rounded up, times 10⁶ and without as many zeros; with anyRate the amount
+	rest     int64 // what was rounded up, times 10⁶⁻ᶻᵉʳᵒˢ; with anyRate the amount
 }
 
 // partOf is a line of a bill. If its amount is not its quantity × rate, rounded up, it has no rate.

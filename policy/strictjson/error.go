@@ -75,7 +75,7 @@ func (e *Error) shown() string {
 	return strconv.QuoteToASCII(e.Input)
 }
 
-// fail notes a fault, unless there was one before.
+// fail notes a fault, unless one was noted before.
 func (r *lexer) fail(at int, fault Fault) {
 	if r.fault == "" {
 		r.fault, r.at = fault, min(at, len(r.src))

@@ -102,7 +102,7 @@ func fold(dst, name []byte) (lower []byte, folded bool) {
 	return dst, folded
 }
 
-// checks are what makes a Reader a strict one.
+// checks are the state of a strict Reader.
 type checks struct {
 	members int // of the document so far
 	open    openNames
@@ -115,7 +115,7 @@ type openObject struct {
 	known *Names
 }
 
-// maxKept is for how many names a Reader may keep memory: one body of ten thousand members must not hold it forever.
+// maxKept is the number of names for which a Reader keeps memory: one body of ten thousand members must not hold it forever.
 const maxKept = 1024
 
 func (c *checks) begin() { c.objects = append(c.objects, openObject{names: c.open.begin()}) }
@@ -126,7 +126,7 @@ func (c *checks) end() {
 	c.objects = c.objects[:last]
 }
 
-// strictName steps over a member's name. It refuses what two parsers could take for two different members.
+// strictName steps over a member's name. It refuses names that two parsers could take for different members.
 func (r *Reader) strictName() {
 	r.Kind()
 	start := r.pos

@@ -38,14 +38,14 @@ const (
 // Each method takes the next value: the document, or the value of a member or an element that was just found. A value that was not
 // taken is stepped over. What a method returns is part of the text. After a fault the Reader finds nothing more.
 type Reader struct {
-	Name  []byte // of the member, escapes resolved, unless it is longer than any name that is known; a strict Reader has Field
-	Field Field  // the member's, as [Reader.Object] knows it
+	Name  []byte // of the member, escapes resolved unless it is longer than any known name; a strict Reader sets Field instead
+	Field Field  // the member's, by the names given to [Reader.Object]
 
 	lexer
 	depth int
 	count *Count // of the strings that Skip steps over
 	first bool   // the object or array was just opened
-	none  bool   // it is of another kind, and has been stepped over
+	none  bool   // the value was of another kind, and has been stepped over
 }
 
 // NewReader makes a Reader of a text.
@@ -55,7 +55,7 @@ func NewReader(text []byte) Reader { return Reader{lexer: lexer{src: text}} }
 // string may be an image of many megabytes.
 func NewCheckedReader(text []byte) Reader { return Reader{lexer: lexer{src: text, verified: true}} }
 
-// Reset makes the Reader a strict one of another text. Room for names is kept.
+// Reset makes the Reader a strict reader of another text. It keeps the memory for names.
 func (r *Reader) Reset(src []byte) {
 	c := r.checks
 	if c == nil || cap(c.open.refs) > maxKept || cap(c.open.text) > maxKept*16 {
@@ -82,14 +82,15 @@ func (r *Reader) Document(known *Names) {
 	r.Object(known)
 }
 
-// Object is Open of an object in a strict document. Its members whose names are not known, or have the field [Ignored], are stepped over.
+// Object is Open for an object in a strict document. It steps over members whose names are unknown or have the field
+// [Ignored].
 func (r *Reader) Object(known *Names) {
 	if r.Open('{'); !r.none && r.fault == "" {
 		r.checks.objects[len(r.checks.objects)-1].known = known
 	}
 }
 
-// Open enters an object or an array, depending on the byte that begins it. A value of another kind has nothing inside.
+// Open enters an object or an array, by the byte that begins it. A value of another kind counts as empty.
 func (r *Reader) Open(kind byte) {
 	if r.Kind() != kind {
 		r.Skip()
@@ -126,7 +127,7 @@ func (r *Reader) Member() bool {
 	return false
 }
 
-// mostEscape is how many bytes of JSON a byte of text takes at most.
+// mostEscape is the most bytes of JSON for one byte of text.
 const mostEscape = 6
 
 // name steps over a member's name and the colon.
@@ -193,10 +194,8 @@ func (r *Reader) Skip() {
 	case '"':
 		if r.count == nil {
 			r.String()
-		} else {
-			if t := r.Text(); !isData(t) {
-				r.count.Add(t.Count)
-			}
+		} else if t := r.Text(); !isData(t) {
+			r.count.Add(t.Count)
 		}
 	case '{':
 		for r.Open(c); r.next('}'); r.Skip() {
@@ -217,8 +216,8 @@ func (r *Reader) Skip() {
 	}
 }
 
-// SkipCounting is Skip, and adds the characters of all strings in the value to count, except those that are data: URIs of base64 or long runs of it.
-// Member names do not count.
+// SkipCounting is Skip, and adds the characters of all strings in the value to count, except data: URIs of base64 and
+// long runs of base64. Member names do not count.
 func (r *Reader) SkipCounting(count *Count) {
 	r.count = count
 	r.Skip()
@@ -226,12 +225,12 @@ func (r *Reader) SkipCounting(count *Count) {
 }
 
 const (
-	longRun  = 1024 // characters of base64 that are no text
+	longRun  = 1024 // a run of base64 of this many characters is not text
 	mostHead = 128  // bytes of a data: URI before its data
 )
 
-// isData reports whether a string is a data: URI or a long run of base64: a picture, and no text. Words after the head of a URI make
-// it a text: in a picture there is nothing beside ASCII, and no space.
+// isData reports whether a string is a data: URI or a long run of base64: a picture, not text. Words after the head of
+// a URI make it text: a picture's data has only ASCII, and no space.
 func isData(t Text) bool {
 	raw := t.Raw
 	if head := raw[:min(len(raw), mostHead)]; bytes.HasPrefix(head, []byte("data:")) && bytes.Contains(head, []byte(";base64,")) {
@@ -264,7 +263,7 @@ const (
 	MaxName  = maxName
 )
 
-// Next steps to the next member that is not null, which counts as absent. It reports false at the end of the object, or of what is
+// Next steps to the next member that is not null; null counts as absent. It reports false at the end of the object, or of what is
 // allowed in it.
 func (o *Once) Next(r *Reader) bool {
 	for r.Member() {

@@ -157,7 +157,7 @@ func Unescape(dst, raw []byte, limit int) []byte {
 	return dst
 }
 
-// Cursor walks the characters of a string of the document without decoding it as a whole. A copy walks on its own.
+// Cursor walks the characters of a string of the document without decoding it as a whole. A copy walks independently.
 type Cursor struct {
 	raw     []byte
 	pos     int

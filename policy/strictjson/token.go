@@ -5,17 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// lexer reads the values of a document that have nothing inside. It is the part of a [Reader] that knows nothing of objects and arrays.
+// lexer reads scalar values of a document. It is the part of a [Reader] that does not know objects and arrays.
 type lexer struct {
 	src      []byte
 	pos      int
 	wide     struct{ points, bytes int } // the characters beyond ASCII that are unescaped in the document
 	checks   *checks                     // nil: the document has no limits, and names are not compared
 	fault    Fault                       // the first; empty: none
-	at       int                         // where it shows
+	at       int                         // its offset
 	due      bool                        // the value of a member or an element was not taken
 	escaped  bool                        // the last string has escapes
-	verified bool                        // the text is a document: strings need no second look
+	verified bool                        // the text was checked before: strings are not checked again
 }
 
 // At is the offset up to which the text was read.
@@ -35,8 +35,8 @@ func (r *lexer) Since(from int) []byte {
 	return r.src[from:r.pos:r.pos]
 }
 
-// Kind is the byte that the next value begins with, which determines its type; 0: no value. A NUL byte in the input looks the
-// same and is as wrong.
+// Kind is the byte with which the next value begins, which determines its type; 0: no value. A NUL byte in the input
+// looks the same, and is as invalid.
 func (r *lexer) Kind() byte {
 	for ; r.pos < len(r.src); r.pos++ {
 		if c := r.src[r.pos]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
@@ -137,7 +137,7 @@ func (r *lexer) digits(start int) {
 	}
 }
 
-// Same steps over these bytes; others are a fault.
+// Same steps over exactly these bytes; any others are a fault.
 func (r *lexer) Same(as []byte) {
 	if !bytes.HasPrefix(r.src[r.pos:], as) {
 		r.fail(r.pos, FaultSyntax)
@@ -180,7 +180,7 @@ func (r *lexer) Source() Count { return Count{ASCII: r.pos - r.wide.bytes, Wide:
 
 // Text is a string of the document.
 type Text struct {
-	Raw     []byte // between the quotes, as it is written; nil: none
+	Raw     []byte // between the quotes, as written; nil: not a string
 	Count          // of the decoded string
 	Escaped bool   // at least one escape
 	NUL     bool   // holds U+0000
@@ -206,7 +206,7 @@ func (r *lexer) TextAfter(n int) Text {
 	return r.restOfText(start, i)
 }
 
-// String steps over a string and returns what is between its quotes, as written; nil: not a string.
+// String steps over a string and returns the text between its quotes, as written; nil: not a string.
 func (r *lexer) String() []byte {
 	if r.due = false; r.Kind() != '"' {
 		r.fail(r.pos, FaultSyntax)

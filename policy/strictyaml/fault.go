@@ -18,13 +18,13 @@ type Fault struct {
 	Column  int    // in characters, 1 for the first; 0 where unknown
 	Field   string // the field, such as "teams[0].rates.tokens.per"; empty if the fault is not in one field
 	Word    string // the word at the column, as far as it may be shown; may be empty
-	Text    string // what is wrong, such as "unknown field"; empty if it is just that Given is not allowed
+	Text    string // what is wrong, such as "unknown field"; empty: Given is not allowed
 	Given   string // what was given: a quoted text or words such as "a list"; may be empty
 	Allowed string // what is allowed in its place; may be empty
 	Advice  string // what was probably meant; may be empty
 }
 
-// maxIndent bounds the columns before a line's first word, in a file and in what Caret draws.
+// maxIndent bounds the columns before a line's first word, in a file and in the output of Caret.
 const maxIndent = 128
 
 // String renders the fault on one line.
@@ -91,8 +91,8 @@ func (f Faults) sorted() Faults {
 // maxShown is how many bytes of an input a fault may show.
 const maxShown = 64
 
-// secretLike finds what may be a secret: a key of Sluice's own form, or a long run of letters and digits. Plain words do not
-// count.
+// secretLike finds text that may be a secret: a key of Sluice's own form, or a long run of letters and digits. Words
+// of only a–z and _ do not count.
 var secretLike = regexp.MustCompile(`slk_[A-Za-z0-9_]*|[A-Za-z0-9+/=_]{20,}`)
 
 var plainWord = regexp.MustCompile(`^[a-z_]*$`)
@@ -118,7 +118,7 @@ func masked(input string) string {
 // Shown returns input for a fault, quoted.
 func Shown(input string) string { return strconv.Quote(masked(input)) }
 
-// Named returns input for a field's name or a caret's line: as shown, but a plain word has no quotes.
+// Named returns input for a field's name or a caret's line: like Shown, but without quotes around a simple word.
 func Named(input string) string {
 	clean := masked(input)
 	if quoted := strconv.Quote(clean); clean == "" || quoted[1:len(quoted)-1] != clean || strings.ContainsAny(clean, " :") {
@@ -143,7 +143,7 @@ func AnyOf[T ~string](words []T) string {
 	return text
 }
 
-// Meant advises the known word that was probably meant, if there is one.
+// Meant is advice with the known word that was probably meant; empty: none.
 func Meant(word string, known []string) string {
 	if near := spelling.Nearest(word, known); near != "" {
 		return "meant " + near + "?"

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Form is what a single value must be.
+// Form is the form of a single value: what is allowed, and how it is parsed.
 type Form[T any] struct {
 	Allowed string
 	Parse   func(text string) (T, bool)
@@ -45,7 +45,7 @@ func Whole[T int | int64](low, high T) Form[T] {
 // Flag is true or false.
 var Flag = Form[bool]{"true or false", func(text string) (bool, bool) { return text == "true", text == "true" || text == "false" }, true}
 
-// Read reads a single value of a form. The value of a faulty one is zero.
+// Read reads a single value of a form. If it is faulty the result is zero.
 func Read[T any](n Node, f Form[T]) (value T, ok bool) {
 	var zero T
 	text, ok := n.Text()
@@ -64,12 +64,12 @@ func Read[T any](n Node, f Form[T]) (value T, ok bool) {
 	return value, true
 }
 
-// One returns what reads a single value of a form into a variable.
+// One returns a function that reads a single value of a form into a variable.
 func One[T any](to *T, f Form[T]) func(Node) {
 	return func(n Node) { *to, _ = Read(n, f) }
 }
 
-// Unique returns what reads a word that may occur in the file only once.
+// Unique returns a function that reads a word that may occur only once in the file.
 func Unique(to *string, what string, f Form[string]) func(Node) {
 	return func(n Node) {
 		var ok bool
@@ -85,7 +85,7 @@ func (n Node) IsNone() bool {
 	return ok && text == "none"
 }
 
-// OneOrNone returns what reads a single value of a form, or the word none for the zero value.
+// OneOrNone returns a function that reads a single value of a form, or the word none for the zero value.
 func OneOrNone[T any](to *T, f Form[T]) func(Node) {
 	return func(n Node) {
 		var zero T
@@ -95,7 +95,7 @@ func OneOrNone[T any](to *T, f Form[T]) func(Node) {
 	}
 }
 
-// List reads values of a form. With once, a repeated value is refused: once is what is allowed instead.
+// List reads a list of values of a form. Unless once is empty, a repeated value is a fault, and once says what is allowed.
 func List[T comparable](n Node, of string, f Form[T], once string) (all []T) {
 	n.Items("a list of "+of, func(item Node) {
 		value, ok := Read(item, f)
@@ -107,7 +107,7 @@ func List[T comparable](n Node, of string, f Form[T], once string) (all []T) {
 	return all
 }
 
-// Some returns what reads a list of at least one value. An empty list would look like an absent one, which means all.
+// Some returns a function that reads a list of at least one value. An empty list would look like an absent one, which means all.
 func Some[T comparable](to *[]T, of string, f Form[T]) func(Node) {
 	return func(n Node) {
 		if *to = List(n, of, f, ""); len(*to) == 0 && (n.IsNull() || n.IsList()) {

@@ -1,10 +1,11 @@
-// Package strictyaml reads YAML and JSON that an operator wrote, strictly: [Parse] reports everything that is wrong together, each [Fault] with
-// its place, what was given and what is allowed, and never shows what may be a secret. Unknown and repeated fields, anchors, tags and a
-// second document are faults.
+// Package strictyaml reads YAML and JSON that an operator wrote, strictly: [Parse] reports everything that is wrong
+// together, each [Fault] with its place, what was given and what is allowed, and never shows text that may be a
+// secret. Unknown and repeated fields, anchors, tags and a second document are faults.
 //
-// A Reader of a type lists its fields with [May] and [Must], and what reads each: [One] value of a [Form], a [List], a [Group] of further fields.
+// The reader of a type lists its fields with [May] and [Must], each with the function that reads it: [One] value of a
+// [Form], a [List], a [Group] of further fields.
 //
-// The library's decoder would not do: docs/decisions/teams-file.md.
+// Why the library's decoder is not used: docs/decisions/teams-file.md.
 package strictyaml
 
 import (
@@ -31,8 +32,8 @@ type Reader struct {
 	faults   Faults
 	warnings Faults
 	first    map[string]int // the line where each unique name was first found, by kind and name
-	Money    unit.Money     // what its amounts of money count in
-	AnyMoney bool           // which is not known: the amounts may be of any
+	Money    unit.Money     // in which its amounts of money count
+	AnyMoney bool           // the Money is unknown: amounts may have the decimals of any
 	Patch    bool           // it is a merge patch: any member may be null, and none is required
 	Root     Node
 }
@@ -49,8 +50,8 @@ func Parse(doc []byte, read func(root Node)) (*Reader, error) {
 	return r, nil
 }
 
-// token returns the token at which a fault in the node is shown. For a block mapping that is the first key: the mapping's own token is
-// a colon.
+// token returns the token at which a fault in the node is shown. For a block mapping that is the first key, because
+// the mapping's own token is a colon.
 func (n Node) token() *token.Token {
 	if m, ok := n.ast.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		return m.Values[0].Key.GetToken()
@@ -58,16 +59,16 @@ func (n Node) token() *token.Token {
 	return n.ast.GetToken()
 }
 
-// IsNull reports whether there is no value, or ~ or null.
+// IsNull reports whether the value is absent, ~ or null.
 func (n Node) IsNull() bool { return n.ast.Type() == ast.NullType }
 
-// IsList reports whether the value is a sequence, maybe an empty one.
+// IsList reports whether the value is a sequence, which may be empty.
 func (n Node) IsList() bool { return n.ast.Type() == ast.SequenceType }
 
-// Text returns the text of a single value as written, without quotes; ok is false if it is no single value.
+// Text returns the text of a single value as written, without quotes; ok is false if it is not a single value.
 func (n Node) Text() (text string, ok bool) { return scalar(n.ast) }
 
-// JSON is a value that the reader accepted as JSON, so that it is read the same again: members by name, numbers as they are.
+// JSON is an accepted value as JSON that reads the same again: members sorted by name, numbers as written.
 func (n Node) JSON() json.RawMessage { return appendJSON(nil, n.ast) }
 
 // Member returns a member of a mapping before the others are read; ok is false if it is missing.
@@ -96,7 +97,7 @@ func (n Node) Refuse(given, allowed string) {
 	n.Fault(Fault{Given: Shown(given), Allowed: allowed, Word: Named(given)})
 }
 
-// Warn notes something at n that is allowed and that the author may not have meant.
+// Warn notes something at n that is allowed but possibly unintended.
 func (n Node) Warn(text string) { n.warnings = append(n.warnings, n.placed(Fault{Text: text})) }
 
 // AtMost refuses more elements than the bound.
@@ -136,7 +137,7 @@ func (n Node) WrongKind(wanted string) {
 	n.Fault(Fault{Given: kind, Allowed: wanted})
 }
 
-// Field is a member that a mapping may or must have, and what reads its value.
+// Field is a member that a mapping may or must have, and the function that reads its value.
 type Field struct {
 	Name     string
 	read     func(Node)
@@ -149,11 +150,11 @@ func May(name string, read func(Node)) Field { return Field{name, read, false} }
 // Must is a field that a mapping must have.
 func Must(name string, read func(Node)) Field { return Field{name, read, true} }
 
-// UnknownField is the text of the fault of a field that its mapping does not know.
+// UnknownField is the text of the fault for a field that its mapping does not know.
 const UnknownField = "unknown field"
 
-// Fields reads a mapping that has no other members than these, and returns the names that it has; nil: not a mapping. A missing
-// value counts as an empty mapping.
+// Fields reads a mapping that may have only these members, and returns the names that it has; nil: not a mapping. A
+// missing value counts as an empty mapping.
 func (n Node) Fields(known ...Field) (given map[string]bool) {
 	given = map[string]bool{}
 	names := make([]string, len(known))
@@ -181,7 +182,7 @@ func (n Node) Fields(known ...Field) (given map[string]bool) {
 	return given
 }
 
-// Group returns what reads a mapping with these fields.
+// Group returns a function that reads a mapping with these fields.
 func Group(known ...Field) func(Node) { return func(n Node) { n.Fields(known...) } }
 
 // Pairs calls read for every member of a mapping, and reports whether it is one. A repeated name is a fault.

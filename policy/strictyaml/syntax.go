@@ -15,7 +15,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of a document. The YAML library takes time in the square of the depth, and stack in the depth.
+// Bounds of a document. The YAML library's time grows with the square of the depth, and its stack with the depth.
 const (
 	maxDocument = 8 << 20 // bytes; ten thousand teams are about five million
 	maxNested   = 16      // brackets within brackets, or dashes in one line; the schema needs four
@@ -42,7 +42,7 @@ func (r *Reader) document(doc []byte) bool {
 	return len(docs) == 1
 }
 
-// notText is the fault of a document that is no text file: too long, not UTF-8, or with control characters.
+// notText is the fault of a document that is not a text file: it is too long, not UTF-8, or has control characters.
 func notText(doc []byte) *Fault {
 	if len(doc) > maxDocument {
 		return &Fault{Given: fmt.Sprintf("%d bytes", len(doc)), Allowed: fmt.Sprintf("at most %d", maxDocument)}
@@ -64,7 +64,7 @@ var PlainKey = regexp.MustCompile(`slk_[a-z0-9]{12}_[A-Za-z0-9]{43}`)
 // HasPlainKey reports whether a text contains a whole key of Sluice's own form.
 func HasPlainKey(text []byte) bool { return PlainKey.Match(text) }
 
-// plainKeys notes every whole key in the file, also in comments: everybody who reads the file could use it.
+// plainKeys notes every whole key in the file, even in comments: everyone who reads the file could use it.
 func (r *Reader) plainKeys(doc []byte) {
 	for _, at := range PlainKey.FindAllIndex(doc, -1) {
 		f := faultAt(doc, at[0])
@@ -148,7 +148,7 @@ func syntaxFault(err error) *Fault {
 	return f
 }
 
-// appendJSON appends a value that the reader accepted, so that it is read the same again: members by name, numbers as they are.
+// appendJSON appends an accepted value as JSON that reads the same again: members sorted by name, numbers as written.
 func appendJSON(out []byte, n ast.Node) []byte {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -175,7 +175,7 @@ func appendJSON(out []byte, n ast.Node) []byte {
 	return append(out, Encode(text)...)
 }
 
-// Encode writes a value as JSON, with < and > as they are. The values of a document can always be written.
+// Encode writes a value as JSON, without escapes for < and >. The values of a document can always be written.
 func Encode(value any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

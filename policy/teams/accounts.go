@@ -15,26 +15,26 @@ import (
 // name no account are this one's.
 const MainAccount = "main"
 
-// Account is an account at the service: a key, where it is good, and which work it takes. Its key is never in the file.
+// Account is an account at the service: a key, the address where it is valid, and the work that it takes. The key is never in the file.
 type Account struct {
 	// ID names the account in the log, the metrics, the ledger and claims: ^[a-z0-9][a-z0-9-]{0,62}$, unique in the file.
 	ID string
-	// URL is the service's base address, as SLUICE_UPSTREAM_URL, which it is if the file names none.
+	// URL is the service's base address. Default: SLUICE_UPSTREAM_URL.
 	URL *url.URL
-	// KeyFile is the path of the file that holds the key and nothing else, beside the accounts file if it is not absolute. It is read again
-	// when its content changes.
+	// KeyFile is the path of the file that holds only the key, relative to the accounts file unless it is absolute. It is read again when
+	// its content changes.
 	KeyFile string
 	// Models are the patterns of the models that it serves. Nil: all.
 	Models []policy.Pattern
 	// Teams are the only teams that it serves. Nil: every team that no other account names.
 	Teams []string
-	// Weight is its share of new work, default 1. 0: it drains, which is to say that it gets no new work, and its tasks are still queried.
+	// Weight is its share of new work, default 1. 0: it drains: it gets no new work, but its tasks are still queried.
 	Weight int
 	// Limits are its own rates. Nil: none.
 	Limits []AccountLimit
-	// QueryRate is how many queries about tasks it allows a second. 0: SLUICE_TASK_QUERY_RATE.
+	// QueryRate is how many queries about tasks a second it allows. 0: SLUICE_TASK_QUERY_RATE.
 	QueryRate int
-	// Quotas is the account that holds its quotas, as the house's does, under an id that no team has: see [AccountQuotasID]. Nil: it has none.
+	// Quotas holds its quotas, like the house's, under an id that no team has: see [AccountQuotasID]. Nil: none.
 	Quotas *Team
 	// Region is a word for where it is; teams may name the regions that they allow. Empty: none.
 	Region string
@@ -46,19 +46,20 @@ func AccountQuotasID(account string) string { return outsideMark + "account-" + 
 // Accounts is an accounts file: the accounts at the service, in its order.
 type Accounts struct {
 	List []*Account // at least one, and at least one of them has weight
-	// NoFile: there is no accounts file, and so nowhere else to go: an account that is cooling or out is asked nevertheless.
+	// NoFile: there is no accounts file, so there is no other account: requests go to this one even while it is cooling or out.
 	NoFile bool
 
 	doc      []byte // what they were read from
 	warnings []string
 }
 
-// MainAccounts are the accounts if there is no file: [MainAccount], with the settings' address and the account's limits of the teams file.
+// MainAccounts are the accounts without a file: [MainAccount], with the settings' address and the account's limits of
+// the teams file.
 func MainAccounts(base *url.URL, limits []AccountLimit) *Accounts {
 	return &Accounts{List: []*Account{{ID: MainAccount, URL: base, Weight: 1, Limits: limits}}, NoFile: true}
 }
 
-// Warnings lists settings that are legal but maybe not meant, one line each, in the order of the file.
+// Warnings lists settings that are legal but possibly unintended, one line each, in the order of the file.
 func (a *Accounts) Warnings() []string { return slices.Clone(a.warnings) }
 
 // Account returns the account with this id, or nil.
@@ -69,8 +70,8 @@ func (a *Accounts) Account(id string) *Account {
 	return nil
 }
 
-// For lists the accounts that serve a team, those without weight, too: the ones that name it, or else those that name no team; of them
-// those in the team's regions.
+// For lists the accounts that serve a team, also those without weight: the ones that name it or, if none does, those
+// that name no team; of these only the accounts in the team's regions.
 func (a *Accounts) For(team *Team) (serve []*Account) {
 	named := slices.ContainsFunc(a.List, func(a *Account) bool { return slices.Contains(a.Teams, team.ID) })
 	for _, one := range a.List {
@@ -95,8 +96,8 @@ func ParseAccounts(doc []byte) (*Accounts, error) {
 	return a, nil
 }
 
-// In returns the accounts of a file with their quotas of money in the parts of the currency that the teams file counts in. Its error is of
-// type [Faults]: a quota does not fit into them.
+// In returns the accounts of a file with their quotas of money counted in the Money of the teams file. Its error is of
+// type [Faults]: a quota cannot be counted in it.
 func (a *Accounts) In(m unit.Money) (*Accounts, error) {
 	in := &Accounts{doc: a.doc, warnings: a.warnings}
 	if _, err := strictyaml.Parse(a.doc, func(root strictyaml.Node) {
@@ -145,7 +146,7 @@ func readAccount(n strictyaml.Node) *Account {
 	return a
 }
 
-// readServiceURL reads the address of a service. One of another form is not shown: it may hold a password.
+// readServiceURL reads the address of a service. An invalid one is not shown: it may hold a password.
 func readServiceURL(n strictyaml.Node) *url.URL {
 	const allowed = "an absolute http or https address that ends in /api/v1, without user, query or fragment"
 	text, ok := n.Text()
@@ -169,7 +170,8 @@ func IsServiceURL(u *url.URL) bool {
 		strings.HasSuffix(u.Path, "/api/v1")
 }
 
-// ServesModel reports whether it serves the model, whose name is compared as decoded, letter for letter. Each serves work that names none.
+// ServesModel reports whether the account serves the model, whose name is compared as decoded, letter for letter.
+// Every account serves work that names no model.
 func (a *Account) ServesModel(model string) bool {
 	return a.Models == nil || model == "" || policy.MatchAny(a.Models, model)
 }

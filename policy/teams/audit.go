@@ -29,7 +29,7 @@ type Entry struct {
 	Version int64           `json:"version"`          // of the directory afterwards
 	Digest  string          `json:"digest"`           // SHA-256 of the directory's text afterwards; empty: none
 	Raises  string          `json:"raises,omitempty"` // SHA-256 of the text of the raises afterwards; empty: the entry does not change them
-	Prev    string          `json:"prev"`             // SHA-256 of the text of the entry before; empty for the first
+	Prev    string          `json:"prev"`             // SHA-256 of the previous entry's text; empty for the first
 }
 
 // Order records who orders a change, from where and when.
@@ -37,7 +37,7 @@ type Order struct {
 	Who, Address string // one line each, of at most MaxProse characters
 	Reason       string // may be empty
 	Now          time.Time
-	Money        unit.Money // what amounts of a change count in: that of the teams file
+	Money        unit.Money // in which the amounts of a change count: the teams file's
 	// Most bounds the bytes of the entries about the changed team on this day in UTC, including those of others' orders. 0: no
 	// bound.
 	Most int64
@@ -71,7 +71,7 @@ func (o Order) check() error {
 // MostEntry is the longest text of an entry in bytes. Older entries may be longer.
 const MostEntry = 4 << 10
 
-// cutText replaces a value that is too long for an entry, by the length and the SHA-256 of its JSON.
+// cutText replaces a value that is too long for an entry by the length and the SHA-256 of its JSON.
 func cutText(value []byte) json.RawMessage {
 	return strictyaml.Encode(map[string]any{"cut": struct {
 		Bytes  int    `json:"bytes"`
@@ -79,8 +79,8 @@ func cutText(value []byte) json.RawMessage {
 	}{len(value), hexOf(value)}})
 }
 
-// Fitted is the entry in at most [MostEntry] bytes, for a new one, or for an old one in a list: the longest members of before and
-// after are cut first. Who, address and reason always fit beside the rest, because an order's texts are bounded.
+// Fitted is the entry, new or from a list, in at most [MostEntry] bytes: the longest members of before and after are
+// cut first. Who, address and reason always fit beside the rest, because an order's texts are bounded.
 func (e Entry) Fitted() Entry {
 	if len(e.Text()) <= MostEntry {
 		return e
@@ -136,8 +136,8 @@ func cutLongest(objects ...map[string]json.RawMessage) bool {
 	return true
 }
 
-// unlike returns the members of a team that another version of it lacks or has with other values, and of its keys only those that
-// differ, as in [Spec.Shown]; nil: no difference.
+// unlike returns the members of a team that another version of it lacks or has with other values, and only the keys
+// that differ, as in [Spec.Shown]; nil: no difference.
 func (s Spec) unlike(other Spec) json.RawMessage {
 	members, twins := map[string]json.RawMessage{}, other.Shown().Members
 	for name, value := range s.Shown().Members {

@@ -39,9 +39,9 @@ func (p *Proof) Add(text []byte) {
 	p.Count, p.Last, p.text, p.raises = p.Count+1, e.Seq, text, cmp.Or(e.Raises, p.raises)
 }
 
-// Verify lists what is wrong with the trail as a whole, at most ten faults; nil: every entry is unchanged and in its place, none
-// is missing, and the directory is as the last one left it. It trusts s about the ends of the trail: an attacker who can write
-// the whole store can also write another trail, so keep a head elsewhere.
+// Verify lists what is wrong with the trail as a whole, at most ten faults; nil: every entry is unchanged and in its
+// place, none is missing, and the directory is as the last entry left it. It trusts s about the ends of the trail: an
+// attacker who can write the whole store can also write another trail, so keep a head elsewhere.
 func (p *Proof) Verify(s State) []string {
 	faults := p.faults
 	switch {
@@ -61,7 +61,7 @@ func (p *Proof) Verify(s State) []string {
 	}
 	if _, err := s.Open(); err != nil {
 		faults = append(faults, err.Error())
-	} else if p.raises != hexOf(s.Raises) && (p.raises != "" || p.First <= 1) { // an entry that was removed is older than any raise
+	} else if p.raises != hexOf(s.Raises) && (p.raises != "" || p.First <= 1) { // a removed entry may have changed the raises
 		faults = append(faults, "the raises are not as the last entry about them left them")
 	}
 	return faults[:min(len(faults), 10)]

@@ -17,8 +17,8 @@ type State struct {
 	Document []byte // the text in force; nil: none
 	Last     []byte // the text of the last entry; nil: none
 	First    int64  // the number of the oldest entry that is kept; 0: none
-	// Raises are the raises of teams of both owners: see [ReadRaises]. They are apart from the document, which versions without them
-	// read strictly. Nil: there was never one.
+	// Raises are the raises of teams of both owners: see [ReadRaises]. They are not in the document, because older versions read it
+	// strictly. Nil: there was never one.
 	Raises []byte
 }
 
@@ -27,7 +27,7 @@ func (s State) Equal(other State) bool {
 	return bytes.Equal(s.Last, other.Last) && bytes.Equal(s.Document, other.Document) && bytes.Equal(s.Raises, other.Raises)
 }
 
-// Head is the SHA-256 of the last entry; empty: no entry. Any change changes it.
+// Head is the SHA-256 of the last entry; empty: no entry. Every change changes it.
 func (s State) Head() string { return hexOf(s.Last) }
 
 // Open reads the document, unless [State.Check] refuses it.
@@ -52,11 +52,11 @@ type opened struct {
 	Document
 }
 
-// latest caches the last one: otherwise a change, and every reader after it, would read the same large text again.
+// latest caches the last opened document: otherwise a change, and every reader after it, would parse the same large text again.
 var latest atomic.Pointer[opened]
 
-// Check refuses a document that does not match the last entry: it was changed without an entry. It does not read the document,
-// which takes long for many teams.
+// Check refuses a document that does not match the last entry: it was changed without an entry. It does not parse the
+// document, which takes long with many teams.
 func (s State) Check() error {
 	_, err := s.check()
 	return err
@@ -94,7 +94,7 @@ func (s State) Next(document []byte, entry Entry, order Order) (State, error) {
 	return s.next(document, d.Version, entry, order)
 }
 
-// next is [State.Next] with a document that was read and has this version.
+// next is [State.Next] with a document that was already parsed and has this version.
 func (s State) next(document []byte, version int64, entry Entry, order Order) (State, error) {
 	if err := order.check(); err != nil {
 		return s, err
@@ -122,8 +122,9 @@ func hexOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Lost reports whether a store with the state has lost changes that known includes: its document is older, or the same with an
-// older end of its trail; or it has no raises any more, because a process of a version without them has restored it.
+// Lost reports whether a store with the state has lost changes that known includes: its document is older, or the same
+// with an older end of its trail; or its raises are missing, because a process of a version without raises has
+// restored it.
 func Lost(has, known State) bool {
 	if known.Last == nil {
 		return false

@@ -15,7 +15,7 @@ import (
 // Change is one change of the directory: a team created, replaced, ended or removed, a key added, replaced, changed or removed, or all
 // teams imported.
 type Change interface {
-	// apply changes d, a copy whose teams it replaces whole, and returns what, team, key, before and after of the entry.
+	// apply changes d, a copy in which it replaces whole teams, and returns what, team, key, before and after of the entry.
 	apply(d *Document) (Entry, error)
 }
 
@@ -75,7 +75,7 @@ func normalMembers(given map[string]json.RawMessage) (map[string]json.RawMessage
 		case err != nil:
 			return nil, noJSON(name)
 		case tree != nil: // null equals no member
-			members[name] = strictyaml.Encode(tree) // in one form: without blanks, members by name, numbers as they are
+			members[name] = strictyaml.Encode(tree) // in one form: without blanks, members sorted by name, numbers as written
 		}
 	}
 	return members, nil
@@ -159,7 +159,8 @@ func (c EndTeam) apply(d *Document) (Entry, error) {
 	return ReplaceTeam{Team: Spec{ID: c.ID, Members: members}, IfMatch: "*", Now: c.Now}.apply(d)
 }
 
-// RemoveTeam removes a team that is marked for removal, once [Removable] allows it: its requests end before its name is free.
+// RemoveTeam removes a team that is marked for removal, once [Removable] allows it: its id is free only when its
+// requests have ended.
 type RemoveTeam struct{ ID string }
 
 func (c RemoveTeam) apply(d *Document) (Entry, error) {
@@ -176,14 +177,14 @@ func (c RemoveTeam) apply(d *Document) (Entry, error) {
 	return Entry{What: "team.remove", Team: team.ID, Before: strictyaml.Encode(team.Shown())}, nil
 }
 
-// mostImported is the largest version that an import begins with, which leaves larger ones for all later changes.
+// mostImported is the largest version with which an import may begin. Larger ones are left for later changes.
 const mostImported = unit.Most / 2
 
-// Import replaces all teams by those of a document. It keeps the document's version if there was no directory, so that a restored
-// directory equals the exported one.
+// Import replaces all teams with those of a document. It keeps the document's version if there was no directory, so
+// that a restored directory equals the exported one.
 //
-// If the document names the version it is made from, and the directory has another by now, it is refused, because it would undo
-// later changes. A second import makes no difference.
+// An import is refused if its document names the version that it was made from and the directory has another one now,
+// because it would undo later changes. A second import makes no difference.
 type Import struct {
 	Document Document
 	Force    bool // replaces any version
@@ -208,7 +209,8 @@ func (c Import) apply(d *Document) (Entry, error) {
 	return Entry{What: "directory.import", Before: before, After: after}, nil
 }
 
-// difference returns by id the teams of a document that another lacks, and the differing parts of the others; nil: no difference.
+// difference returns by id the teams of a document that another one lacks, and the differing parts of the others; nil:
+// no difference.
 func difference(d, other Document) json.RawMessage {
 	all := map[string]json.RawMessage{}
 	for _, team := range d.Teams {

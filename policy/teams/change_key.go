@@ -14,9 +14,9 @@ import (
 // maxKeys is how many keys a team of the directory may have.
 const maxKeys = 100
 
-// KeyOrder describes a key that is ordered.
+// KeyOrder describes a key to be made.
 type KeyOrder struct {
-	// Expires is the first moment at which it no longer works. Nil: as late as the team's key_days allow, else never.
+	// Expires is the first moment at which it no longer works. Nil: as late as the team's key_days allow; without key_days, never.
 	Expires *time.Time `json:"expires"`
 	// Note is for people, as in the teams file. If it is empty, a new key keeps that of the one it replaces.
 	Note string `json:"note"`
@@ -24,11 +24,11 @@ type KeyOrder struct {
 	Replaces string `json:"replaces"`
 	// OldEnds is when the replaced key ends, unless it ends earlier. Nil: in 24 hours.
 	OldEnds *time.Time `json:"old_ends"`
-	// KeyMembers are the key's own limits. Of a key that replaces another they change those of that.
+	// KeyMembers are the key's own limits. If it replaces another key, they change that key's limits.
 	KeyMembers
 }
 
-// NewKey is a key that was made. The key itself is shown once to the person who ordered it, and kept nowhere.
+// NewKey is a key that was made. The key itself is shown once, to the person who ordered it, and stored nowhere.
 type NewKey struct {
 	ID      string     `json:"id"`
 	Key     string     `json:"key"` // the whole key
@@ -38,14 +38,15 @@ type NewKey struct {
 // rotateAfter is how long the old key works beside the new one by default.
 const rotateAfter = 24 * time.Hour
 
-// AddKey adds a key to a team. A key that it replaces ends later, so that clients can move in between, but never later than it did.
+// AddKey adds a key to a team. A key that it replaces works for a while, so that clients can switch, but never longer
+// than before.
 type AddKey struct {
 	Team    string
 	IfMatch string // as in ReplaceTeam; empty: any
 	Minted  MintedKey
 	Order   KeyOrder
 	Now     time.Time
-	// DefaultDays is key_days of the teams file's defaults, 0: none.
+	// DefaultDays is key_days of the teams file's defaults; 0: none.
 	DefaultDays int
 }
 
@@ -106,7 +107,7 @@ func noMoment(field string) error {
 	return notAllowed(CodeInvalid, field, "a time outside the years 1 to 9999", "one such as 2027-06-30T00:00:00Z", "")
 }
 
-// key is the key as the team gets it.
+// key is the key that the team gets.
 func (c AddKey) key(team Spec) (Key, error) {
 	key := Key{ID: c.Minted.ID, SHA256: sha256.Sum256([]byte(c.Minted.whole)), Note: c.Order.Note}
 	if n := len(team.Keys); n >= maxKeys {
@@ -211,7 +212,7 @@ func (k *Key) readMembers(text []byte, patch bool) error {
 	return nil
 }
 
-// rekey replaces the keys of a team. Its entry has only those that change, because members make many such changes.
+// rekey replaces the keys of a team. The entry has only those that change, because members make many such changes.
 func (d *Document) rekey(at int, what, key string, keys []Key) Entry {
 	before := d.Teams[at]
 	after := before
@@ -228,7 +229,7 @@ func noKey() error {
 	return &Problem{Code: CodeMissing, Field: "key", Text: "the team has no such key", Advice: "look at the team's keys"}
 }
 
-// keyDays is the longest life of a new key in days; 0: any. A team without the member has that of the defaults.
+// keyDays is the longest life of a new key in days; 0: any. A team without the member has the default.
 func (s Spec) keyDays(defaults int) int {
 	value, given := s.Members["key_days"]
 	if !given {
@@ -241,7 +242,7 @@ func (s Spec) keyDays(defaults int) int {
 	return days
 }
 
-// endOf is days from now, in whole seconds.
+// endOf is the end of a life of that many days from now, in whole seconds.
 func endOf(now time.Time, days int) time.Time {
 	return now.UTC().Truncate(time.Second).AddDate(0, 0, days)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// commitTries is how many races a change may lose.
+// commitTries is how many races a change may lose before it fails.
 const commitTries = 10
 
 // Decide returns the change to make to a document, after judging it, for example by a version that its caller knows.
@@ -23,8 +23,8 @@ func Commit(ctx context.Context, store Store, order Order, decide Decide) (d Doc
 	return d, err
 }
 
-// Note writes an entry about a change elsewhere, such as a correction of a team's usage. The directory stays as it is. Write
-// the entry before the change, so that there is no change without one.
+// Note writes an entry about a change elsewhere, such as a correction of a team's usage. The directory stays as it is.
+// Call it before that change, so that there is no change without an entry.
 func Note(ctx context.Context, store Store, order Order, entry Entry) error {
 	return commit(ctx, store, order, func(was State) (State, error) {
 		if err := was.Check(); err != nil {
@@ -65,7 +65,7 @@ func commit(ctx context.Context, store Store, order Order, follow func(State) (S
 	return &Problem{Code: CodeConflict, Text: fmt.Sprintf("%d other changes were faster", commitTries), Advice: "try again"}
 }
 
-// step is the state after the change of an order, unchanged if the change makes no difference.
+// step is the state after the change of an order; the same state if the change makes no difference.
 func step(was State, order Order, decide Decide) (State, Document, error) {
 	before, err := was.Open()
 	if err != nil {

@@ -53,10 +53,11 @@ func (f *File) Join(document []byte, upstream ...Digest) (joined *File, ignored 
 	return joined, ignored, nil
 }
 
-// ofTheFile are the fields of a teams file that a directory's document lacks.
+// ofTheFile matches the fields of a teams file that a directory's document may not have.
 var ofTheFile = regexp.MustCompile(`^(currency|currency_digits|defaults|account|house|prices|catalogue|aliases|hooks|issuers)$`)
 
-// readDirectory reads a directory's document. Its amounts of money count as those of the defaults, or in anything.
+// readDirectory reads a directory's document. Its amounts count in the Money of the defaults, or, with anyMoney, in
+// either Money.
 func readDirectory(document []byte, defaults Team, anyMoney bool) (list []*Team, places []strictyaml.Node, version int64, err error) {
 	_, err = strictyaml.Parse(document, func(root strictyaml.Node) {
 		root.Money, root.AnyMoney = defaults.Money, anyMoney

@@ -13,12 +13,13 @@ import (
 type Document struct {
 	Version int64 // grows by one with every change; 0: no directory was written yet
 	Teams   []Spec
-	// Money is what the amounts of the next change MUST count in: that of the teams file. The text does not have it, nor the amounts of it.
+	// Money is the teams file's, in which the amounts of the next change MUST count. The text does not contain it.
 	Money unit.Money
 }
 
-// ReadDocument reads a document, in JSON or YAML, with the strict reader of the teams file. Its amounts of money may count in anything,
-// which only the teams file says: see [File.Join]. Its error is of type [Faults].
+// ReadDocument reads a document, in JSON or YAML, with the strict reader of the teams file. Its amounts of money may
+// have the decimals of either Money, because only the teams file names one: see [File.Join]. Its error is of type
+// [Faults].
 func ReadDocument(text []byte) (Document, error) { return readDocument(text, unit.Nanos, true) }
 
 func readDocument(text []byte, money unit.Money, anyMoney bool) (Document, error) {

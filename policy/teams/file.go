@@ -30,7 +30,7 @@ import (
 type File struct {
 	// Currency is the word for money in reports, "CNY". Empty: the file names none, and reports show bare numbers.
 	Currency string
-	// Money is what amounts of money count in: currency_digits. It is that of every team of the file.
+	// Money is the fraction of the currency in which amounts count (currency_digits), for every team of the file.
 	Money unit.Money
 	// List holds the teams in the order of the file, disabled ones too, and then those of the directory, if it was joined.
 	List []*Team
@@ -47,7 +47,7 @@ type File struct {
 	Aliases []Alias
 	// Issuers are the parties whose tokens are accepted in place of keys. Nil: none.
 	Issuers []*Issuer
-	// Hooks are the operators' own: they get the events of all teams, and those of none. Nil: none.
+	// Hooks are the operators' own: they get the events of all teams, and those that belong to no team. Nil: none.
 	Hooks []event.Hook
 
 	defaults Team // what every team starts from
@@ -61,7 +61,7 @@ type File struct {
 // In is how reports write money.
 func (f *File) In() unit.Currency { return unit.Currency{Word: f.Currency, Money: f.Money} }
 
-// Warnings lists settings that are legal but maybe not meant, one line each, in the order of the file.
+// Warnings lists settings that are legal but possibly unintended, one line each, in the order of the file.
 func (f *File) Warnings() []string { return slices.Clone(f.warnings) }
 
 // Team returns the team with this id, or nil.
@@ -83,12 +83,13 @@ func (f *File) HasKey(sum Digest) bool {
 	return found
 }
 
-// Label is the label of a model in metrics: its name if the teams file has just that name as a pattern, else the first pattern
-// with a wildcard that matches it, prices before teams and the account, else [label.Other]. A lone * is no label.
+// Label is the label of a model in metrics: its name if the teams file has exactly that name as a pattern, else the
+// first pattern with a wildcard that matches it, prices before teams and the account, else [label.Other]. A lone * is
+// not a label.
 func (f *File) Label(model string) string { return f.labels.Of(model) }
 
-// Hooked lists where an event is delivered to by its type: to the hooks of the team whose it is, unless team is [event.Operators], to the
-// callback of its request, as [event.ReadCallback] returned it, or empty, and to the operators' own hooks.
+// Hooked lists the targets of an event by its type: the hooks of its team, unless team is [event.Operators]; the
+// callback of its request, as [event.ReadCallback] returned it, or empty; and the operators' own hooks.
 func (f *File) Hooked(team string, t event.Type, callback string) (to []event.Target) {
 	if of := f.Team(team); of != nil {
 		to = event.Calling(event.Wanting(to, team, of.Hooks, t), team, of.Hooks, callback)
@@ -114,8 +115,8 @@ func Hooks(f *File, owner string) (list []event.Address) {
 // Parse reads a teams file. Its error, if any, is of type [Faults] and holds everything that is wrong; a file that is
 // not YAML has one fault.
 //
-// A file must have at least "teams: []", which is allowed with a warning. An empty file, or one that ends before its
-// teams, is refused: it is more likely half-written than meant, and to accept it would lock every team out.
+// A file must have at least "teams: []", which causes a warning. An empty file, or one that ends before its
+// teams, is refused: it is probably incomplete, and to accept it would lock every team out.
 //
 // A team starts from the defaults. Each of its limits, lists and rule modes replaces the one in the defaults; the word none
 // removes a limit of the defaults. Without a limit in the team or the defaults, use is unlimited.
@@ -137,14 +138,15 @@ func Parse(doc []byte) (*File, error) {
 
 var currency = strictyaml.Spelled(`^[A-Za-z][A-Za-z0-9]{0,15}$`, "a word of 1 to 16 letters and digits")
 
-// digits are how many an amount of money has behind the point.
+// digits is the number of decimals of an amount of money.
 var digits = strictyaml.Form[unit.Money]{Allowed: "9 or 6", Bare: true, Parse: func(text string) (unit.Money, bool) {
 	n, err := strconv.Atoi(text)
 	m, ok := unit.MoneyOf(n)
 	return m, err == nil && ok
 }}
 
-// readDigits reads the member currency_digits before all others: every amount depends on it, also one that is written above it.
+// readDigits reads the member currency_digits before all others: every amount depends on it, even one that is written
+// above it.
 func readDigits(root strictyaml.Node) (m unit.Money) {
 	if n, ok := root.Member("currency_digits"); ok {
 		m, _ = strictyaml.Read(n, digits)
@@ -152,7 +154,8 @@ func readDigits(root strictyaml.Node) (m unit.Money) {
 	return m
 }
 
-// read reads the whole document, and returns the places of its teams. It reads the teams last, because they start from the defaults.
+// read reads the whole document, and returns the nodes of its teams. It reads the teams last, because they start from
+// the defaults.
 func (f *File) read(n strictyaml.Node) (places []strictyaml.Node) {
 	var teams *strictyaml.Node
 	f.Money = readDigits(n)

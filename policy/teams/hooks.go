@@ -19,7 +19,7 @@ var (
 	hookKind   = strictyaml.Choice(event.Slack)
 )
 
-// readHooks reads the hooks of a team, which replace those of the defaults, or the operators'.
+// readHooks reads the hooks of a team, which replace those of the defaults, or the operators' hooks.
 func readHooks(n strictyaml.Node) (all []event.Hook) {
 	if n.IsNone() {
 		return nil
@@ -65,7 +65,7 @@ func readHook(n strictyaml.Node) (h event.Hook) {
 	return h
 }
 
-// readAlert reads the per cent of quotas whose passing is reported.
+// readAlert reads the per cents of quotas at which the use is reported.
 func readAlert(n strictyaml.Node) (alert []int) {
 	if n.IsNone() {
 		return nil
@@ -87,7 +87,7 @@ var kept = strictyaml.Form[time.Duration]{Allowed: `whole hours from "24h" to "8
 	return keep, err == nil && keep >= leastKept && keep <= longestKept && keep%time.Hour == 0
 }}
 
-// readMirror reads for how long pictures are kept, which replaces what the defaults say.
+// readMirror reads how long pictures are kept, which replaces the default.
 func readMirror(n strictyaml.Node) (keep time.Duration) {
 	if !n.IsNone() {
 		n.Fields(strictyaml.Must("keep", strictyaml.One(&keep, kept)))

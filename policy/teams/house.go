@@ -6,7 +6,7 @@ import (
 	"sluice/policy/strictyaml"
 )
 
-// outsideMark begins the id of an account that is no team's. No team's id has it.
+// outsideMark begins the id of an account outside of the teams. No team's id begins with it.
 const outsideMark = "@"
 
 // HouseID is the id of the house's account.
@@ -17,16 +17,16 @@ func IsOutside(id string) bool { return strings.HasPrefix(id, outsideMark) }
 
 // House is the cap of all teams together.
 type House struct {
-	// Account has the house's quotas, under an id that no team has. It has no other limits and no keys.
+	// Account has the house's quotas, under an id that no team has, no other limits, and no keys.
 	Account *Team
-	// Alert are the per cent of each quota whose passing is reported, rising, each from 1 to 100. Nil: none.
+	// Alert are the per cents of each quota at which the use is reported, rising, each from 1 to 100. Nil: none.
 	Alert []int
 }
 
 // Spends reports whether there is a house with a spend quota.
 func (h *House) Spends() bool { return h != nil && h.Account.Spends() }
 
-// Quotas is the document of the house's account; nil: there is no house.
+// Quotas is the house's account, which has its quotas; nil: there is no house.
 func (h *House) Quotas() *Team {
 	if h == nil {
 		return nil
@@ -51,7 +51,8 @@ func readHouse(n strictyaml.Node) *House {
 	return h
 }
 
-// BeyondHouse warns of quotas of an owner's teams that the house's never let them use up. The teams file's are among [File.Warnings].
+// BeyondHouse warns of quotas of an owner's teams that they can never use up because the house's are smaller. Warnings
+// about the file's own teams are also in [File.Warnings].
 func (f *File) BeyondHouse(owner Owner) (warnings []string) {
 	for _, team := range f.List {
 		if team.Owner == owner {
@@ -61,7 +62,7 @@ func (f *File) BeyondHouse(owner Owner) (warnings []string) {
 	return warnings
 }
 
-// beyond warns of a team's quotas that the house's never let it use up.
+// beyond warns of a team's quotas that it can never use up because the house's are smaller.
 func (h *House) beyond(team *Team) (warnings []string) {
 	for _, q := range team.Quotas {
 		for _, most := range h.Quotas().quotas() {

@@ -10,9 +10,9 @@ import (
 type Issuer struct {
 	// URL names the issuer exactly as its tokens do; its keys are found from there. https, or http on this machine.
 	URL string
-	// Audience must be among those of a token.
+	// Audience must be one of a token's audiences.
 	Audience string
-	// Algorithms are the signatures that are accepted. Default RS256 and ES256.
+	// Algorithms are the accepted signature algorithms. Default RS256 and ES256.
 	Algorithms []string
 	// Claim is the member of a token that identifies the team. Default sub.
 	Claim string
@@ -26,7 +26,7 @@ const (
 	maxClaimValues = 10_000 // of one issuer
 )
 
-// Algorithms are the signatures that an issuer may use. None of them uses a shared secret.
+// Algorithms are the signature algorithms that an issuer may use. None of them uses a shared secret.
 var Algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
 var (
@@ -54,7 +54,7 @@ func readIssuers(n strictyaml.Node) (all []*Issuer) {
 	return all
 }
 
-// readAlgorithms reads the list of signatures.
+// readAlgorithms reads the list of signature algorithms.
 func readAlgorithms(n strictyaml.Node) []string {
 	names := strictyaml.List(n, "algorithms", strictyaml.Choice(Algorithms...), "each algorithm once")
 	if len(names) == 0 {
@@ -63,7 +63,8 @@ func readAlgorithms(n strictyaml.Node) []string {
 	return names
 }
 
-// readClaimTeams reads the teams of a claim's values. A team of the directory may be among them, so a name may be unknown here.
+// readClaimTeams reads the teams of a claim's values. The ids are not checked, because teams of the directory may be
+// among them.
 func readClaimTeams(n strictyaml.Node) map[string]string {
 	values := map[string]string{}
 	n.Pairs("values of the claim with the ids of their teams", func(value string, key, team strictyaml.Node) {

@@ -19,7 +19,7 @@ import (
 type Key struct {
 	// ID is the key's public part, 12 of a–z and 0–9, safe in logs and unique in the file.
 	ID string `json:"id"`
-	// SHA256 is the digest of the whole key. Zero: left out, as in entries of the audit.
+	// SHA256 is the digest of the whole key. Zero: omitted, as in entries of the audit.
 	SHA256 Digest `json:"sha256,omitzero"`
 	// Expires is the first moment at which the key no longer works. Zero: never.
 	Expires time.Time `json:"expires,omitzero"`
@@ -121,7 +121,7 @@ func readKey(n strictyaml.Node) (k Key) {
 	return k
 }
 
-// changeable are the members that [ChangeKey] may set, too.
+// changeable are the members, beside the limits, that [ChangeKey] may set.
 func (k *Key) changeable() []strictyaml.Field {
 	return []strictyaml.Field{strictyaml.May("disabled", strictyaml.One(&k.Disabled, strictyaml.Flag))}
 }

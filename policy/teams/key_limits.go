@@ -9,8 +9,8 @@ import (
 	"sluice/policy/strictyaml"
 )
 
-// KeyLimits are limits of one key. A request is charged in them and in its team's, or in none, so a limit beyond the team's has no
-// effect. The zero KeyLimits limit nothing.
+// KeyLimits are limits of one key. A request is charged in them and in its team's, or in neither, so a limit beyond
+// the team's has no effect. The zero KeyLimits limit nothing.
 type KeyLimits struct {
 	// Models are the patterns of the models that the key may use, of those that its team may use. Nil: all.
 	Models []policy.Pattern
@@ -22,8 +22,8 @@ type KeyLimits struct {
 	Concurrent int
 }
 
-// KeyMembers are a key's limits as JSON, in the form of the teams file. As a change they are a merge patch (RFC 7396): what is not named
-// stays, at any depth, and null removes.
+// KeyMembers are a key's limits as JSON, in the form of the teams file. As a change they are a merge patch (RFC 7396):
+// members that are not named stay, at any depth, and null removes.
 type KeyMembers struct {
 	Concurrent json.RawMessage `json:"concurrent,omitzero"`
 	Models     json.RawMessage `json:"models,omitzero"`
@@ -36,7 +36,7 @@ func (m *KeyMembers) named() map[string]*json.RawMessage {
 	return map[string]*json.RawMessage{"concurrent": &m.Concurrent, "models": &m.Models, "quotas": &m.Quotas, "rates": &m.Rates}
 }
 
-// IsKeyMember reports whether a key may have this member of a team, too.
+// IsKeyMember reports whether a key, too, may have this member of a team.
 func IsKeyMember(name string) bool {
 	_, known := new(KeyMembers).named()[name]
 	return known
@@ -53,7 +53,7 @@ func (m KeyMembers) ByName() map[string]json.RawMessage {
 	return all
 }
 
-// over returns members of a key with a change of them. No member is null or an empty object, at any depth; nil: none is left.
+// over returns a key's members after a change. No member is null or an empty object, at any depth; nil: none is left.
 func (m KeyMembers) over(before map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	maps.Copy(all, before)
@@ -75,7 +75,7 @@ func (m KeyMembers) over(before map[string]json.RawMessage) (map[string]json.Raw
 	return all, nil
 }
 
-// patched is a value with a change as RFC 7396 has it, and without objects that are empty then. Nil: nothing is left.
+// patched is a value after a change according to RFC 7396, without objects that became empty. Nil: nothing is left.
 func patched(value, change any) any {
 	members, ok := change.(map[string]any)
 	if !ok {
@@ -111,7 +111,7 @@ func (l *KeyLimits) limits() []strictyaml.Field {
 	}
 }
 
-// keyMembersOf are a key's limits as its owner wrote them. The strict reader accepted them.
+// keyMembersOf are a key's limits as its owner wrote them, which the strict reader accepted.
 func keyMembersOf(n strictyaml.Node) map[string]json.RawMessage {
 	var members KeyMembers
 	to := members.named()

@@ -19,10 +19,10 @@ const (
 	UnitRequests Unit = "requests"
 	UnitTokens   Unit = "tokens"
 	UnitImages   Unit = "images"
-	UnitSpend    Unit = "spend" // money; amounts are integers of a part of the currency, see [unit.Money]
+	UnitSpend    Unit = "spend" // money; amounts are integers, see [unit.Money]
 )
 
-// ratedUnits are those that rates count in.
+// ratedUnits are the units that may have rates.
 var ratedUnits = slices.DeleteFunc(slices.Clone(unit.Names[:]), func(name Unit) bool { return !unit.Table[unit.Index(name)].Rate })
 
 // Period is the length of a quota, by the calendar in UTC.
@@ -114,7 +114,7 @@ func quotaFields(quotas *[]Quota) (units []strictyaml.Field) {
 	return units
 }
 
-// amountOf is an amount of a unit from 0 on.
+// amountOf is the form of an amount of a unit, 0 or more.
 func amountOf(n strictyaml.Node, u *unit.Unit) strictyaml.Form[int64] {
 	if u.Money {
 		return amount(n)
@@ -126,7 +126,8 @@ func compareUnits(a, b Unit) int {
 	return slices.Index(unit.Names[:], a) - slices.Index(unit.Names[:], b)
 }
 
-// without copies a list without some elements; nil: no element is left. The list may be one of the defaults.
+// without copies a list without some elements; nil: no element is left. It never changes the list, which may belong to
+// the defaults.
 func without[T any](list []T, drop func(T) bool) (kept []T) {
 	for _, item := range list {
 		if !drop(item) {

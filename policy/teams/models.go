@@ -17,8 +17,8 @@ type Alias struct {
 // Listed is a model of the catalogue.
 type Listed struct {
 	ID string
-	// MaxOutput is the most tokens that an answer of the model may have; 0: not known. What a client of the interfaces below /v1 asks for
-	// beyond it is lowered.
+	// MaxOutput is the most tokens that an answer of the model may have; 0: unknown. A larger number in a request of the interfaces below
+	// /v1 is lowered to it.
 	MaxOutput int64
 }
 
@@ -41,8 +41,9 @@ func (f *File) MaxOutput(model string) int64 {
 	return 0
 }
 
-// Names lists the models that the file names and the team may use, sorted: the aliases, the catalogue, and the patterns of the
-// prices and of the team, all without a wildcard, without those that have no price on a day if the team needs one.
+// Names lists the models that the file names and the team may use, sorted: the aliases, the catalogue, and the
+// patterns of the prices and of the team, all without a wildcard. It leaves out models without a price on the day if
+// the team needs one.
 func (f *File) Names(team *Team, day int) []string {
 	names := f.listed()
 	for _, a := range f.Aliases {

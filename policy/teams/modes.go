@@ -65,7 +65,7 @@ func worded(word string, known []string) string {
 	return "[hidden]"
 }
 
-// plainly is a word spelled like ids and modes: without capitals, with dots.
+// plainly spells a word like ids and modes: in lower case, with dots.
 func plainly(word string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(word)), "-", ".")
 }

@@ -13,7 +13,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// everyDay is behind the first day of every price.
+// everyDay is after the first day of every price.
 const everyDay = math.MaxInt
 
 // day is a day as the ledger numbers it, 20261101.
@@ -25,7 +25,7 @@ var day = strictyaml.Form[int]{Allowed: "a day in UTC such as 2026-11-01", Parse
 // sizeWord is a size as requests may name it.
 var sizeWord = strictyaml.Spelled(`^[0-9A-Za-z*]{1,32}$`, "a size as requests name it, such as 1K or 1024*1024")
 
-// readPrices reads what models cost. It warns of what can never count.
+// readPrices reads what models cost. It warns of prices that never count.
 func readPrices(n strictyaml.Node) (all price.List) {
 	n.Items("a list of prices", func(item strictyaml.Node) {
 		p := readPrice(item)
@@ -56,7 +56,7 @@ func readPrice(n strictyaml.Node) (p price.Price) {
 	return p
 }
 
-// readBorder reads the rates of requests with a long input. It warns of a border that is not above those before it.
+// readBorder reads the rates of requests with a long input. It warns of a border that is not above the ones before it.
 func readBorder(n strictyaml.Node, before []price.Border) (b price.Border) {
 	rates := priceFields(&b.Rates, true)
 	given := n.Fields(append([]strictyaml.Field{strictyaml.Must("input", strictyaml.One(&b.Input, strictyaml.Whole[int64](1, unit.Most)))}, rates...)...)
@@ -106,7 +106,7 @@ func several(of string, read func(strictyaml.Node)) func(strictyaml.Node) {
 	}
 }
 
-// priceFields are the prices of each kind: of those that count tokens, or of the others.
+// priceFields are the prices of the kinds that count tokens, or of the other kinds.
 func priceFields(rates *price.Rates, tokens bool) (fields []strictyaml.Field) {
 	for k := range price.Kind(price.Kinds) {
 		if (k.Unit() == unit.Tokens) == tokens {

@@ -36,7 +36,7 @@ type Problem struct {
 	Given   string        `json:"given,omitempty"`   // as far as it may be shown
 	Allowed string        `json:"allowed,omitempty"` // what is allowed in its place
 	Advice  string        `json:"advice,omitempty"`  // what to do
-	Wait    time.Duration `json:"-"`                 // after which the same may be done; 0: not known
+	Wait    time.Duration `json:"-"`                 // after which the same may be tried again; 0: unknown
 	Cause   error         `json:"-"`                 // only for the log
 }
 

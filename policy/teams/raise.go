@@ -63,10 +63,10 @@ func (r *Raise) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Of reports whether the raise is one of a quota.
+// Of reports whether the raise is of this quota.
 func (r *Raise) Of(unit Unit, period Period) bool { return r.Unit == unit && r.Period == period }
 
-// RaiseOrder describes a raise that is ordered.
+// RaiseOrder describes a raise to be made.
 type RaiseOrder struct {
 	Unit   Unit
 	Period Period
@@ -75,7 +75,8 @@ type RaiseOrder struct {
 	Reason string
 }
 
-// Raise returns the raise with an id that the order makes of a quota of a team, or the [Problem] with [CodeUnfit] why there can be none.
+// Raise returns the raise, with an id, that the order makes of a quota of a team, or a [Problem] with [CodeUnfit] that
+// says why it makes none.
 func (o RaiseOrder) Raise(id string, team *Team, now time.Time) (Raise, error) {
 	r := Raise{ID: id, Team: team.ID, Money: team.Money, Unit: o.Unit, Period: o.Period, From: now.UTC().Truncate(time.Millisecond), Reason: strings.TrimSpace(o.Reason)}
 	ends, ok := endOfPeriod(o.Period, now)
@@ -144,7 +145,7 @@ func endOfPeriod(p Period, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// ReadRaises reads the raises of a [State]. Those that have ended may still be among them.
+// ReadRaises reads the raises of a [State], which may include ended ones.
 func ReadRaises(text []byte) (list []Raise, err error) {
 	if text == nil {
 		return nil, nil
@@ -155,15 +156,16 @@ func ReadRaises(text []byte) (list []Raise, err error) {
 	return list, nil
 }
 
-// InForce are those of some raises that count at a moment, the one that ends first in front.
+// InForce are the raises that count at a moment, the first to end first.
 func InForce(all []Raise, now time.Time) []Raise {
 	list := without(all, func(r Raise) bool { return !now.Before(r.Until) })
 	slices.SortStableFunc(list, func(a, b Raise) int { return a.Until.Compare(b.Until) })
 	return list
 }
 
-// Raised returns the teams with the raises that are in force at a moment, and when the first of them ends; the zero time: none is in
-// force. A raise of a quota that its team does not have counts for nothing. The file itself does not change.
+// Raised returns the teams with the raises that are in force at a moment, and when the first of them ends; the zero
+// time: none is in force. A raise of a quota that its team does not have has no effect. The file itself does not
+// change.
 func (f *File) Raised(all []Raise, now time.Time) (raised *File, next time.Time) {
 	list := InForce(all, now)
 	if len(list) == 0 {
@@ -178,7 +180,7 @@ func (f *File) Raised(all []Raise, now time.Time) (raised *File, next time.Time)
 	return &changed, list[0].Until
 }
 
-// raised is the team with its own of some raises.
+// raised is the team with those of the raises that are its own.
 func (t *Team) raised(list []Raise) *Team {
 	more := *t
 	for _, r := range list {
@@ -189,7 +191,7 @@ func (t *Team) raised(list []Raise) *Team {
 		if more.Base == nil {
 			more.Base, more.Quotas = t.Quotas, slices.Clone(t.Quotas)
 		}
-		if r.Unit == UnitSpend { // it may be of before currency_digits was set
+		if r.Unit == UnitSpend { // it may have been made before currency_digits was set
 			r.Money, r.Amount = t.Money, t.Money.In(r.Money, r.Amount)
 		}
 		more.Raises = append(more.Raises, r)

@@ -10,7 +10,7 @@ import (
 
 // RaiseChange is one change of the raises: one that is made, or one that ends early.
 type RaiseChange interface {
-	// apply returns the raises after the change of those that are in force.
+	// apply returns the raises in force after the change.
 	apply(inForce []Raise) ([]Raise, Entry, error)
 }
 
@@ -40,8 +40,8 @@ func (c EndRaise) apply(list []Raise) ([]Raise, Entry, error) {
 	return slices.Delete(slices.Clone(list), at, at+1), Entry{What: "raise.end", Team: ended.Team, Before: strictyaml.Encode(ended)}, nil
 }
 
-// CommitRaise changes the raises that the store has and writes them with their entry, as [Commit] does with the directory, whose
-// version stays. Raises that have ended are forgotten then.
+// CommitRaise changes the raises that the store has and writes them with their entry, as [Commit] does with the
+// directory, whose version stays. It drops raises that have ended.
 func CommitRaise(ctx context.Context, store Store, order Order, change RaiseChange) error {
 	return commit(ctx, store, order, func(was State) (State, error) {
 		if err := was.Check(); err != nil {
@@ -59,7 +59,7 @@ func CommitRaise(ctx context.Context, store Store, order Order, change RaiseChan
 	})
 }
 
-// withRaises is the state with other raises, of which the entry of the change has the digest.
+// withRaises is the state with other raises. It sets their digest in the entry of the change.
 func (s State) withRaises(list []Raise, entry *Entry) State {
 	slices.SortFunc(list, func(a, b Raise) int { // by team, and the one that ends first in front
 		return cmp.Or(cmp.Compare(a.Team, b.Team), a.Until.Compare(b.Until), cmp.Compare(a.ID, b.ID))

@@ -22,7 +22,7 @@ type Spec struct {
 	Keys  []Key // in the order in which they were made
 	// Members are the team's other members as in the teams file, by name, as JSON in the form of [Document.Text].
 	Members map[string]json.RawMessage
-	// Used has the hours in which keys were last used, by their ids, for display; nil: not known here.
+	// Used has the hours in which keys were last used, by their ids, for display; nil: unknown here.
 	Used map[string]time.Time
 }
 
@@ -78,7 +78,7 @@ func (s Spec) Shown() Spec {
 // Flag reports whether a member is true.
 func (s Spec) Flag(name string) bool { return string(s.Members[name]) == "true" }
 
-// wordOf reads a text that may be written like a number, as YAML allows.
+// wordOf reads a text, which YAML allows to be written like a number.
 func wordOf(value json.RawMessage) (text string, err error) {
 	if len(value) > 0 && value[0] != '"' {
 		return string(value), nil

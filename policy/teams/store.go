@@ -21,7 +21,7 @@ type Store interface {
 	// [ErrLost], and change nothing, if the store's head is not that of was. After any other error the write may have
 	// happened.
 	Write(ctx context.Context, was, next State) error
-	// Pause waits before a change that has lost that many races is tried again, longer after each; not for 0. It returns the
+	// Pause waits before a change that has lost that many races is tried again, longer after each race; 0: not at all. It returns the
 	// context's error if the context ends.
 	Pause(ctx context.Context, lost int) error
 	// Entries yields the texts of all entries, the oldest first, or backwards, the newest first. An error is the last element.

@@ -16,13 +16,13 @@ type Team struct {
 	ID string
 	// Owner is where the team is defined.
 	Owner Owner
-	// Money is what amounts of money count in, by the teams file: limits, use and raises.
+	// Money is the fraction of the currency in which limits, use and raises of money count, by the teams file.
 	Money unit.Money
 	// Description is for people, at most 200 characters in one line. Empty: none.
 	Description string
 	// Members are the groups and e-mails of the issuer that the console accepts as the team's, at most 100. Nil: none.
 	Members []string
-	// SelfService lets the members make and end keys of the team in the console. Default false.
+	// SelfService lets the members create and end keys of the team in the console. Default false.
 	SelfService bool
 	// KeyDays is the longest life in days of a key that the directory gives the team, 1 to 3650. 0: any.
 	KeyDays int
@@ -42,7 +42,7 @@ type Team struct {
 	Rates []Rate
 	// Quotas are the team's quotas, at most one per unit and period, ordered by unit as unit.Names is, day before month. Nil: none.
 	Quotas []Quota
-	// Base are the quotas as the team's owner wrote them, and Raises what Quotas have more at the moment: see [File.Raised]. Nil: no
+	// Base are the quotas as the team's owner wrote them, and Raises the raises in force, which Quotas include: see [File.Raised]. Nil: no
 	// raise is in force.
 	Base   []Quota
 	Raises []Raise
@@ -50,7 +50,7 @@ type Team struct {
 	Concurrent int
 	// OpenTasks is how many tasks may be under way. 0: any number.
 	OpenTasks int
-	// Queue is how requests wait their turn. Default: only those that ask for it, at most 100.
+	// Queue is how requests wait. Default: only those that ask for it, at most 100.
 	Queue Queue
 	// Share weighs the team where teams take turns at what they share, 1 to 1000. 0: 1. See [Team.Weight].
 	Share int
@@ -66,7 +66,7 @@ type Team struct {
 	Hooks []event.Hook
 	// Mirror is for how long pictures of its tasks are kept in the operator's store: whole hours, 24h to ten years. 0: none are stored.
 	Mirror time.Duration
-	// Alert are the per cent of each quota whose passing is an event, as the house's. Nil: none.
+	// Alert are the per cents of each quota at which the use is an event, as the house's. Nil: none.
 	Alert []int
 
 	counted map[string]*Key // the keys with rates or quotas of their own, by id; nil: none
@@ -118,7 +118,7 @@ func countedOf(keys []Key) (counted map[string]*Key) {
 	return counted
 }
 
-// Key returns the team's key that has rates or quotas of its own and this id; nil: there is none.
+// Key returns the team's key with this id if it has rates or quotas of its own, else nil.
 func (t *Team) Key(id string) *Key { return t.counted[id] }
 
 // CountedKeys are the team's keys that have rates or quotas of their own, in the order of the file.
@@ -137,11 +137,11 @@ const (
 	maxMembers = 100 // groups and e-mails
 )
 
-// unreadTag replaces a faulty tag_key, so that it does not seem to be missing, too.
+// unreadTag replaces a faulty tag_key, so that it is not also reported as missing.
 const unreadTag = "?"
 
-// shared are the fields that a team and the defaults have in common. They replace what t has of the defaults, and set where
-// tag_quotas is.
+// shared are the fields that a team and the defaults have in common. They replace t's copies of the defaults.
+// tagQuotas is set to the node of tag_quotas.
 func (t *Team) shared(tagQuotas *strictyaml.Node) []strictyaml.Field {
 	return []strictyaml.Field{
 		strictyaml.May("models", strictyaml.Some(&t.Models, "model patterns", modelPattern)),

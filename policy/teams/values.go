@@ -15,11 +15,11 @@ import (
 	"sluice/policy/unit"
 )
 
-// Nano is how many parts the currency has unless the teams file has other currency_digits: 1.50 is 1,500,000,000.
+// Nano is what one unit of the currency counts as, unless the teams file has other currency_digits: 1.50 is 1,500,000,000.
 const Nano = 1_000_000_000
 
 var (
-	// window is of a rate, in whole seconds because the RateLimit-Policy header has no others.
+	// window is a rate's, in whole seconds because the RateLimit-Policy header has only those.
 	window = strictyaml.Form[time.Duration]{Allowed: `whole seconds from "1s" to "1h"`, Parse: func(text string) (time.Duration, bool) {
 		per, err := time.ParseDuration(text)
 		return per, err == nil && per >= time.Second && per <= time.Hour && per%time.Second == 0
@@ -52,7 +52,8 @@ var (
 	})
 )
 
-// amount is an amount of the currency as an integer of the document's parts. Programs write small ones with an exponent, 1.23e-7.
+// amount is the form of an amount of money in the currency, read as an integer in the document's Money. Programs write
+// small ones with an exponent, 1.23e-7.
 func amount(n strictyaml.Node) strictyaml.Form[int64] {
 	most := n.Money.Written(UnitSpend, unit.Most)
 	allowed := fmt.Sprintf("an amount from 0 to %s with at most %s decimals", most, map[unit.Money]string{unit.Nanos: "nine", unit.Micros: "six"}[n.Money])
@@ -106,10 +107,10 @@ func IsID(text string) bool {
 	return is
 }
 
-// filePath is the path of a file. The file itself is looked at elsewhere.
+// filePath is the path of a file, which is not opened here.
 var filePath = strictyaml.Word[string]("the path of a file, of 1 to 4096 bytes without control characters", func(text string) bool {
 	return text != "" && len(text) <= 4096 && !controls.MatchString(text)
 })
 
-// percent is a part of a quota.
+// percent is a per cent of a quota.
 var percent = strictyaml.Whole(1, 100)

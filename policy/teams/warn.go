@@ -9,7 +9,7 @@ import (
 	"sluice/policy/strictyaml"
 )
 
-// warn warns of settings that are legal but maybe not meant.
+// warn warns of settings that are legal but possibly unintended.
 func (f *File) warn(n strictyaml.Node, places []strictyaml.Node) {
 	if len(f.List) == 0 {
 		n.Warn("no teams: every request will be refused")
@@ -68,7 +68,7 @@ func (t *Team) warn(n strictyaml.Node, prices price.List) {
 	}
 }
 
-// warnPrices warns of models that a quota of spend refuses, because they may have no price. Nil: all models.
+// warnPrices warns of models that a spend quota refuses, because they may have no price. Nil: all models.
 func warnPrices(n strictyaml.Node, who string, models []policy.Pattern, prices price.List) {
 	if models == nil {
 		models = []policy.Pattern{"*"}

@@ -9,26 +9,27 @@ import (
 	"strings"
 )
 
-// Currency is how reports write money, in JSON, too.
+// Currency says how reports write money, also in JSON.
 type Currency struct {
 	Word  string `json:"currency"`                 // "CNY"; empty: reports show bare numbers
 	Money Money  `json:"currency_digits,omitzero"` // absent: 9
 }
 
-// Money is the part of the currency that amounts of money count in. Whoever reads or writes an amount in the currency has it from the teams
-// file: the amounts themselves are integers, and no arithmetic depends on it. The zero Money counts in [Nanos].
+// Money is the decimal fraction of the currency in which amounts of money are counted. Code that reads or writes an
+// amount in the currency takes it from the teams file: the amounts themselves are integers, and no arithmetic depends
+// on it. The zero Money counts in [Nanos].
 type Money uint8
 
-// The parts.
+// The fractions.
 const (
 	Nanos  Money = iota // 10⁻⁹: the largest amount is 9,007,199
 	Micros              // 10⁻⁶: the largest amount is 9,007,199,254
 )
 
-// moneys are how many digits behind the point amounts have.
+// moneys has the number of decimals of each Money.
 var moneys = [...]int{Nanos: 9, Micros: 6}
 
-// MoneyOf returns the part with so many digits behind the point: 9 or 6.
+// MoneyOf returns the Money with that many decimals: 9 or 6.
 func MoneyOf(digits int) (m Money, ok bool) {
 	for i, n := range moneys {
 		if n == digits {
@@ -38,7 +39,7 @@ func MoneyOf(digits int) (m Money, ok bool) {
 	return Nanos, false
 }
 
-// Fixed returns the fault of a file with this Money where amounts count in another already.
+// Fixed returns the error for a file with this Money if amounts are already counted in another.
 func (m Money) Fixed(in Money) error {
 	if m == in {
 		return nil
@@ -62,23 +63,24 @@ func (m *Money) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Digits is how many digits behind the point amounts have.
+// Digits is the number of decimals of an amount of money.
 func (m Money) Digits() int { return moneys[m] }
 
-// Parts is how many parts the currency has: 1.50 is 1,500,000,000 of Nanos.
+// Parts is what one unit of the currency counts as: 1.50 is 1,500,000,000 of Nanos.
 func (m Money) Parts() int64 { return power(m.Digits()) }
 
-// Behind is how many digits an amount of a unit has behind the point.
-func (m Money) Behind(name Name) int {
+// Decimals is the number of decimals of an amount of a unit: 0 for every unit but money.
+func (m Money) Decimals(name Name) int {
 	if i := Index(name); i >= 0 && Table[i].Money {
 		return m.Digits()
 	}
 	return 0
 }
 
-// Written is an amount of a unit as people write it: money in the currency, without zeros at its end; the rest as a whole number.
+// Written is an amount of a unit as people write it: money in the currency, without trailing zeros; any other unit as
+// a whole number.
 func (m Money) Written(name Name, n int64) string {
-	places := m.Behind(name)
+	places := m.Decimals(name)
 	if places == 0 {
 		return strconv.FormatInt(n, 10)
 	}
@@ -86,19 +88,20 @@ func (m Money) Written(name Name, n int64) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// Read reads what Written writes, with a sign or without, and fractions also with an exponent, as programs write small numbers in JSON. It
-// reports false for anything else: a part of a unit, of money a part of the last digit, or a number beyond what is counted exactly.
+// Read reads what Written writes, with or without a sign, and money also with an exponent, as programs write small
+// numbers in JSON. It reports false for anything else: a fraction of a unit, or of money's last decimal, or a number
+// too large to be counted exactly.
 func (m Money) Read(name Name, text string) (n int64, ok bool) {
-	places := m.Behind(name)
+	places := m.Decimals(name)
 	if places == 0 && strings.ContainsAny(text, "eE") {
 		return 0, false
 	}
 	return Decimal(text, places)
 }
 
-// InWhole is an amount as logs and traces show it: money in the currency.
+// InWhole is an amount as logs and traces show it: money in units of the currency.
 func (m Money) InWhole(name Name, n int64) float64 {
-	if places := m.Behind(name); places > 0 {
+	if places := m.Decimals(name); places > 0 {
 		return float64(n) / math.Pow10(places)
 	}
 	return float64(n)
@@ -106,10 +109,10 @@ func (m Money) InWhole(name Name, n int64) float64 {
 
 // Amount is the inverse of [Money.InWhole].
 func (m Money) Amount(name Name, whole float64) int64 {
-	return int64(math.Round(whole * math.Pow10(m.Behind(name))))
+	return int64(math.Round(whole * math.Pow10(m.Decimals(name))))
 }
 
-// In is an amount of another part of the currency in this one, rounded up; at most what can be counted exactly.
+// In converts an amount that is counted in another Money to this one, rounded up, and at most [Most].
 func (m Money) In(other Money, n int64) int64 {
 	from, to := other.Parts(), m.Parts()
 	switch {
@@ -140,7 +143,7 @@ func Decimal(text string, decimals int) (n int64, ok bool) {
 	if parts[4] != "" {
 		var err error
 		if exponent, err = strconv.Atoi(parts[4]); err != nil || exponent > len(text)+len(mostDigits) || exponent < -len(text)-decimals {
-			return 0, false // no digits of this text make up for it
+			return 0, false // the text has too few digits to compensate for it
 		}
 	}
 	short := strings.TrimRight(digits, "0")
@@ -152,7 +155,7 @@ func Decimal(text string, decimals int) (n int64, ok bool) {
 	return n, err == nil && n >= -Most && n <= Most
 }
 
-// mostDigits are those of Most.
+// mostDigits are the digits of Most.
 var mostDigits = strconv.FormatInt(Most, 10)
 
 func power(places int) int64 {

@@ -1,5 +1,5 @@
-// Package unit has the table of what limits count and the ledger reports. Code that walks the table needs no change for another
-// unit.
+// Package unit has the table of the units that limits count and the ledger reports. Code that walks the table needs no
+// change for another unit.
 package unit
 
 import (
@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Name names a unit, in letters only: scripts and fields of Redis use it as it is.
+// Name is the name of a unit, in letters only: scripts and fields in Redis use it unchanged.
 type Name string
 
 // Unit is a row of the table.
 type Unit struct {
 	Name      Name
-	Rate      bool  // a team and the upstream account may have a token bucket of it
-	Estimated bool  // what a request will use of it is an estimate, which is cut to a quarter of each bucket and quota
-	AtOnce    int64 // of what requests make: one may need so much, so no replica's share of a bucket is smaller; 0: they make none
-	Money     bool  // amounts count in a part of the currency: see [Money]
+	Rate      bool  // teams, keys and the upstream account may have a token bucket of it
+	Estimated bool  // a request's use is estimated; the estimate is cut to a quarter of each bucket and quota
+	AtOnce    int64 // what one request may make of it, such as images: no replica's share of a bucket is smaller; 0: none
+	Money     bool  // amounts are decimal fractions of the currency: see [Money]
 
 	Charged string // description of the metric "sluice.<name>" of the amounts that were charged; empty: other metrics have them
 	UCUM    string // that metric's unit in the Unified Code for Units of Measure; empty: none
@@ -28,7 +28,7 @@ const (
 	Requests = iota
 	Tokens
 	Images
-	Spend // money: parts of the teams file's currency, see [Money]
+	Spend // money, in the teams file's currency: see [Money]
 )
 
 // Table has every unit in the order in which limits and reports name them.
@@ -69,7 +69,8 @@ func (a Amounts) Valid() bool {
 	return true
 }
 
-// Make reports whether a request of these amounts makes something: then its money is exact.
+// Make reports whether the amounts include something that requests make, such as images: then the request's money is
+// exact.
 func (a *Amounts) Make() bool {
 	for i, n := range a {
 		if n > 0 && Table[i].AtOnce > 0 {
@@ -112,7 +113,7 @@ func (a Amounts) Minus(b Amounts) Amounts {
 	return a
 }
 
-// Noun is the word for so many of something, given that for several: request for 1, else requests.
+// Noun is the noun for n of something, given its plural: request for 1, else requests.
 func Noun(n int64, several string) string {
 	if n == 1 || n == -1 {
 		return strings.TrimSuffix(several, "s")

@@ -24,7 +24,7 @@ func (o *Outbox) Tried(ctx context.Context, d *event.Delivery, wait time.Duratio
 	d.State, d.Last = event.State(in.text()), timeOf(in.number())
 	next := in.number()
 	d.Next = timeOf(next)
-	_, _ = o.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // else the seat counts for a while, and the walk finds the delivery
+	_, _ = o.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // if it fails the seat counts for a while, and the walk finds it
 		pipe.ZRem(ctx, seatsKey+seatsOf(owner, d.To), seatOf(d))
 		if next > 0 {
 			pipe.ZAddLT(ctx, indexKey, redis.Z{Score: float64(next), Member: pair(owner, d.To)})
@@ -57,7 +57,7 @@ func (o *Outbox) Deliveries(ctx context.Context, owner string, of event.ID, most
 	return list, nil
 }
 
-// listed lists deliveries of the events of some owners, of others than the one that is asked for those to its hooks.
+// listed lists deliveries of the events of some owners; for owners other than the asked one, only those to its hooks.
 func (o *store) listed(ctx context.Context, asked string, owners []string, only event.ID, most int) (list []event.Delivery, err error) {
 	place := ""
 	if only.Millis != 0 {
@@ -79,7 +79,7 @@ func (o *store) listed(ctx context.Context, asked string, owners []string, only 
 		}
 		in := reply{rest: all}
 		for len(in.rest) > 0 && in.err == nil {
-			d := event.Delivery{Event: in.told(of, in.text())}
+			d := event.Delivery{Event: in.withoutData(of, in.text())}
 			hook, path, _ := strings.Cut(in.text(), " ")
 			d.To, d.Path = addressOf(of, hook), path
 			in.tried(&d)

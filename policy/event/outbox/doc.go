@@ -1,13 +1,14 @@
 // Package outbox keeps events and their deliveries in Redis, where all replicas share them: the other form of [event.Memory].
 //
-// It promises what [event.Outbox] says, also if calls are repeated, executed late, or lose their replies. Each change of an owner's events
+// It promises what [event.Outbox] says, even if calls are repeated, executed late, or lose their replies. Each change of an owner's events
 // is one Lua script (directory scripts). Package redisstore uses scripts/write.lua in its own, so that a settlement and its event are
 // written together or not at all.
 //
 // # Keys
 //
-// The keys of one owner have it as their hash tag, as its accounts have. A target is a hook's id, behind @ if it is an operators' one, and
-// behind a space the path of a request's callback. A place is the event's in the stream, <ms>-<number>, from which its id follows.
+// The keys of one owner have the owner as their hash tag, like its accounts. A target is a hook's id, with a leading @ if
+// the hook is the operators', and after a space the path of a request's callback. A place is an event's place in the
+// stream, <ms>-<number>, from which its id follows.
 //
 //	key                      type    lives                          what
 //	sl1:{<owner>}:events     stream  an event's life after the last the owner's events: t type, d data, h targets, one a line
@@ -20,16 +21,16 @@
 //	sl1:{<owner>}:works:late zset    49 hours after the last        successes not announced yet, by when they must be, ms
 //	sl1:{<owner>}:succeeded:<n> hash 8 days after the last          tasks that succeeded on a day, yyyymmdd, and how many pictures they have
 //	sl1:due                  zset    for ever                       <owner> <hook> for which deliveries wait, by when the first is due, ms
-//	sl1:{sl1:due}:seats:<..> zset    12 s after the last            of a hook, as in sl1:due, or an operators' one: its deliveries under way, by when they count no more, ms
+//	sl1:{sl1:due}:seats:<..> zset    12 s after the last            of a hook, as in sl1:due, or an operators' one: its deliveries under way, by when they stop counting, ms
 //	sl1:ended                hash    for ever                       hooks that were answered with 410, <owner> <hook>: a digest of their lines
 //	sl1:due:walk             string  30 s                           some replica has looked for pairs that are not in sl1:due
 //	sl1:streams              zset    an event's life after the last owners of whose events a stream is open, by when it last was, ms; the empty one: the version
 //	sl1:works:due            zset    for ever                       owners of works, by when their first is due, ms; so is sl1:works:late
 //	sl1:works:walk           string  30 s                           some replica has looked for owners that are not in those two
 //
-// The bound of an owner's events is one of all that is theirs: a script that writes an event drops those whose life has ended, a hundred at
-// most, or those that are too many, and their rows of tries with them.
+// The bound on an owner's events also bounds everything that belongs to them: a script that writes an event drops the events whose life has
+// ended, at most a hundred, or those beyond the bound, and their rows of tries with them.
 //
-// sl1:due is in another slot than the events, so a pair may be missing there: if a reply was lost, or a process died. A walk over all
+// sl1:due is in another slot than the events, so a pair may be missing there after a lost reply or the death of a process. A walk over all
 // owners finds it.
 package outbox

@@ -18,18 +18,18 @@ const (
 	endedKey = schema + "ended"
 	walkKey  = schema + "due:walk"
 	seatsKey = schema + "{" + indexKey + "}:seats:" // in the index's slot
-	teamsKey = schema + "teams"                     // that ever sent a request: package redisstore writes it, and the next
+	teamsKey = schema + "teams"                     // that ever sent a request: package redisstore writes this key and the next
 	// outsideKey are the accounts outside of the teams, whose events are only for the operators.
 	outsideKey = schema + "outside"
 
-	// pause is for how long one replica has a pair of an owner and a hook for itself, while it takes deliveries. If it dies, another takes
-	// them after that.
+	// pause is how long a pair of an owner and a hook belongs to one replica, while it takes deliveries. If the replica dies, another one
+	// takes them afterwards.
 	pause = 5 * time.Second
 	// pairsMost is how many pairs a call takes: each costs a part of a script.
 	pairsMost = 256
-	// overdue is how long the walk leaves a pair alone whose deliveries no replica has taken.
+	// overdue is how long a pair whose deliveries no replica has taken stays in the index before the walk checks it.
 	overdue = 10 * time.Minute
-	// walkEvery is how often some replica looks for pairs that the index has lost, and for those with nothing waiting.
+	// walkEvery is how often some replica looks for pairs that the index lacks, and for pairs in it without deliveries.
 	walkEvery = 30 * time.Second
 	walkBatch = 500 // pairs in one round trip
 )
@@ -37,7 +37,8 @@ const (
 // pair names an owner of events and a hook in the index.
 func pair(owner string, a event.Address) string { return owner + " " + nameOf(a) }
 
-// seatsOf names the hook of a pair in the keys of seats: an operators' hook has as many for the events of all owners.
+// seatsOf names the hook of a pair in the keys of seats: an operators' hook has one set of seats for the events of all
+// owners.
 func seatsOf(owner string, a event.Address) string {
 	if a.Owner == event.Operators {
 		return nameOf(a)
@@ -57,7 +58,8 @@ func (o *Outbox) mark(ctx context.Context, due []redis.Z) {
 	}
 }
 
-// Due implements [event.Outbox]. While nothing waits it costs one call of Redis, for however many owners, and without room none.
+// Due implements [event.Outbox]. While nothing waits it makes one call of Redis, whatever the number of owners;
+// without room it makes none.
 func (o *Outbox) Due(ctx context.Context, rooms event.Rooms, most int) (list []event.Delivery, lost map[event.Address]int, err error) {
 	if len(rooms.Hooks) == 0 || most <= 0 {
 		return nil, nil, nil
@@ -82,12 +84,12 @@ func (o *Outbox) Due(ctx context.Context, rooms event.Rooms, most int) (list []e
 	}
 	o.marked(ctx, r, marks)
 	if len(r.list) > 0 || len(r.lost) > 0 {
-		err = nil // the others are taken later
+		err = nil // the rest is taken later
 	}
 	return r.list, r.lost, err
 }
 
-// waits is an owner of events, and the names of hooks for which some may be due.
+// waits is an owner of events, and the names of the hooks for which events may be due.
 type waits struct {
 	owner string
 	hooks []string
@@ -96,15 +98,15 @@ type waits struct {
 // round is what a call of Due took.
 type round struct {
 	name    string // of its seats
-	ends    int64  // when its pairs may be taken by another call, ms
+	ends    int64  // when another call may take its pairs, ms
 	waiting []*waits
-	seats   map[event.Address]int // that it has got
+	seats   map[event.Address]int // granted to it
 	taken   map[event.Address][]any
 	list    []event.Delivery
 	lost    map[event.Address]int
 }
 
-// claim takes pairs from the index, until the pause ends, and seats for their deliveries.
+// claim takes pairs from the index until the pause ends, and seats for their deliveries.
 func (o *Outbox) claim(ctx context.Context, rooms event.Rooms) (*round, error) {
 	r := &round{name: rand.Text(), seats: map[event.Address]int{}, taken: map[event.Address][]any{}, lost: map[event.Address]int{}}
 	args := []any{o.Clock(), pause.Milliseconds(), pairsMost, o.bounds.InFlight, event.Seat.Milliseconds(), r.name, len(rooms.Hosts)}
@@ -136,7 +138,8 @@ func (o *Outbox) claim(ctx context.Context, rooms event.Rooms) (*round, error) {
 	return r, in.err
 }
 
-// take takes deliveries of an owner's events, at most so many, and returns when the next to each hook is due, in ms; -1: none waits.
+// take takes at most so many deliveries of an owner's events, and returns when the next delivery to each hook is due,
+// in ms; -1: none waits.
 func (o *Outbox) take(ctx context.Context, w *waits, most int, r *round) (next []int64, err error) {
 	args := []any{o.Clock(), event.Lease.Milliseconds(), most, o.bounds.Keep.Milliseconds()}
 	for _, hook := range w.hooks {
@@ -164,8 +167,8 @@ func (o *Outbox) take(ctx context.Context, w *waits, most int, r *round) (next [
 	return next, in.err
 }
 
-// marked notes what a round took, and when its pairs are due again. If it fails, the pause ends, and its seats count as long as those of
-// deliveries would.
+// marked records what a round took, and when its pairs are due again. If it fails, the pause ends, and the round's
+// seats count as long as those of deliveries would.
 func (o *Outbox) marked(ctx context.Context, r *round, pairs []any) {
 	args := append([]any{o.Clock(), r.ends, r.name, event.Seat.Milliseconds(), len(pairs) / 2}, pairs...)
 	named := map[event.Address]bool{}
@@ -180,7 +183,7 @@ func (o *Outbox) marked(ctx context.Context, r *round, pairs []any) {
 	_ = markedScript.Run(ctx, o.client, []string{indexKey, seatsKey}, args...).Err()
 }
 
-// walk looks at all owners for deliveries that the index does not have, unless some replica has done so lately.
+// walk searches all owners for deliveries that the index lacks, unless some replica has done so recently.
 func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]event.Room) error {
 	if last := o.walked.Load(); last != nil && time.Since(*last) < walkEvery {
 		return nil
@@ -193,7 +196,7 @@ func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]event.Room) e
 	if err != nil || !first {
 		return err
 	}
-	if err = o.tidy(ctx); err != nil { // before it looks: a delivery may be written meanwhile
+	if err = o.tidy(ctx); err != nil { // first: a delivery may be written while it looks
 		return err
 	}
 	all, err := o.pairs(ctx, slices.Collect(maps.Keys(rooms)))
@@ -204,7 +207,8 @@ func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]event.Room) e
 	return err
 }
 
-// tidy takes pairs out of the index that were left there and for which nothing waits: their hooks have gone. It reads the oldest.
+// tidy removes from the index old pairs for which nothing waits, because their hooks no longer exist. It reads the
+// oldest ones.
 func (o *Outbox) tidy(ctx context.Context) error {
 	now := time.Now()
 	if micros := o.Clock(); micros > 0 {
@@ -239,7 +243,7 @@ func (o *Outbox) tidyBatch(ctx context.Context, pairs []string) error {
 	return o.client.ZRem(ctx, indexKey, gone...).Err()
 }
 
-// pairs are all owners with each hook that their events may be delivered to.
+// pairs are all owners, each with every hook to which its events may be delivered.
 func (o *Outbox) pairs(ctx context.Context, hooks []event.Address) (all []waits, err error) {
 	var owners []string
 	for _, a := range hooks {
@@ -277,7 +281,7 @@ func (o *Outbox) look(ctx context.Context, pairs []waits) error {
 	return err
 }
 
-// ownersIn are the teams that ever sent a request, and the accounts outside of them.
+// ownersIn are the teams that ever sent a request, and the accounts outside of the teams.
 func ownersIn(ctx context.Context, client redis.UniversalClient) ([]string, error) {
 	pipe := client.Pipeline()
 	teams, outside := pipe.SMembers(ctx, teamsKey), pipe.SMembers(ctx, outsideKey)

@@ -26,7 +26,7 @@ func (o Streams) Last(ctx context.Context, owner string) (event.ID, error) {
 	return id, in.err
 }
 
-// News returns the events behind places, of each owner the oldest first, at most so many, with one trip to Redis.
+// News returns the events after the given ones, of each owner the oldest first, at most so many, in one round trip.
 func (o Streams) News(ctx context.Context, after []event.ID, most int) ([][]event.Event, error) {
 	pipe, heads, all := o.client.Pipeline(), make([]*redis.XMessageSliceCmd, len(after)), make([][]event.Event, len(after))
 	for i, id := range after {
@@ -46,7 +46,8 @@ func (o Streams) News(ctx context.Context, after []event.ID, most int) ([][]even
 	return all, nil
 }
 
-// Follow notes that streams of owners' events are open, and returns all such owners, unless the caller knows the list by its version.
+// Follow notes that streams of owners' events are open, and returns all owners with such streams, unless the caller
+// has the current version of the list.
 func (o Streams) Follow(ctx context.Context, owners []string, known int64) (f event.Followed, err error) {
 	args := []any{o.Clock(), o.bounds.Keep.Milliseconds(), strconv.FormatInt(known, 10)}
 	for _, owner := range owners {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	oldestLooks = 1000   // deliveries of a hook that are looked at on each side
-	pairsLooked = 10_000 // pairs with something waiting that are looked at
+	oldestLooks = 1000   // deliveries of a hook that are read at each end
+	pairsLooked = 10_000 // pairs with waiting deliveries that are read
 )
 
-// Oldest implements [event.Outbox]. While nothing waits it costs one call of Redis.
+// Oldest implements [event.Outbox]. While nothing waits it makes one call of Redis.
 func (o *Outbox) Oldest(ctx context.Context, hooks []event.Address) (map[event.Address]time.Time, error) {
 	asked := make(map[event.Address]bool, len(hooks))
 	for _, a := range hooks {

@@ -10,8 +10,8 @@ import (
 // onceKept is how long the names of an owner are remembered after the last new one.
 const onceKept = 62 * 24 * time.Hour
 
-// Once remembers a name and writes a draft of its owner's, unless it is nil, if the name is new among all replicas, and reports whether it
-// is.
+// Once remembers a name if it is new among all replicas, writes a draft of its owner's unless that is nil, and reports
+// whether the name was new.
 func (o *Outbox) Once(ctx context.Context, n event.Name, d *event.Draft) (bool, error) {
 	w := o.Write(d)
 	if w == nil {

@@ -32,7 +32,7 @@ type Written struct {
 	To   []string   `json:"to"`
 	Keep int64      `json:"keep"` // ms
 	Most int        `json:"most"`
-	Work *written   `json:"work,omitempty"` // nil: it is written at once
+	Work *written   `json:"work,omitempty"` // nil: the event is written immediately
 }
 
 // Write returns a draft for such a script; nil for nil.
@@ -47,8 +47,8 @@ func (o *Outbox) Write(d *event.Draft) *Written {
 	return w
 }
 
-// Wrote notes that drafts were written, so that their deliveries are found immediately, and how many events they displaced. Its failure
-// costs no more than time: a walk finds the deliveries.
+// Wrote notes that drafts were written, so that their deliveries are found immediately, and how many events they
+// displaced. If it fails, the deliveries are only late: a walk finds them.
 func (o *Outbox) Wrote(ctx context.Context, displaced int64, drafts ...*event.Draft) {
 	o.dropped.Add(displaced)
 	var due []redis.Z

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/event"
 )
 
-// reply reads the parts of a reply in turn. Its first failure stays.
+// reply reads the parts of a reply in turn. It keeps the first failure.
 type reply struct {
 	rest []any
 	err  error
@@ -59,20 +59,20 @@ func (in *reply) idOf(owner, place string) event.ID {
 	return event.ID{Owner: owner, Millis: at, Number: uint16(n)}
 }
 
-// event reads an event's type and data; its place was read before.
+// event reads the type and data of the event at a place.
 func (in *reply) event(owner, place string) event.Event {
-	e := in.told(owner, place)
+	e := in.withoutData(owner, place)
 	e.Data = []byte(in.text())
 	return e
 }
 
-// told reads an event's type; its place was read before.
-func (in *reply) told(owner, place string) event.Event {
+// withoutData reads the type of the event at a place.
+func (in *reply) withoutData(owner, place string) event.Event {
 	id := in.idOf(owner, place)
 	return event.Event{ID: id, Type: event.Type(in.text()), Time: id.Time(), Team: owner}
 }
 
-// tried reads what is known of a delivery's tries.
+// tried reads the row of a delivery's tries.
 func (in *reply) tried(d *event.Delivery) {
 	row := in.text()
 	if row == "" {

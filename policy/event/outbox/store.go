@@ -15,7 +15,7 @@ var (
 	//go:embed scripts
 	scripts embed.FS
 
-	// WriteLua is the library of scripts that write an event, for those of other packages that write one with their own change.
+	// WriteLua is the library that writes events, for scripts of other packages that write one with their own change.
 	WriteLua = part("tries") + part("write")
 
 	appendScript = newScript("head", "tries", "write", "append")
@@ -47,7 +47,7 @@ func newScript(parts ...string) *redis.Script {
 	return redis.NewScript(source.String())
 }
 
-// store is Redis with what the outbox is opened with.
+// store is the Redis and the settings of an outbox.
 type store struct {
 	Clock func() int64 // microseconds, 0: Redis's own clock, which is New's setting; for tests
 
@@ -59,7 +59,8 @@ const schema = "sl1:"
 
 func keyOf(owner, end string) string { return schema + "{" + owner + "}:" + end }
 
-// FirstsEnd ends the key with the names of what an owner gets once, for scripts of other packages that announce with their own change.
+// FirstsEnd is the suffix of the key with the names that an owner was announced once, for scripts of other packages
+// that announce with their own change.
 const FirstsEnd = "firsts"
 
 func eventsKey(owner string) string { return keyOf(owner, "events") }
@@ -72,7 +73,7 @@ func nameOf(a event.Address) string {
 	return a.Hook
 }
 
-// addressOf is the hook with this name of an event of an owner.
+// addressOf is the hook that an event of an owner names so.
 func addressOf(owner, name string) event.Address {
 	if hook, operators := strings.CutPrefix(name, "@"); operators {
 		return event.Address{Owner: event.Operators, Hook: hook}
@@ -80,7 +81,7 @@ func addressOf(owner, name string) event.Address {
 	return event.Address{Owner: owner, Hook: name}
 }
 
-// target is a target as the scripts have it.
+// target is a target as the scripts write it.
 func target(a event.Address, path string) string {
 	if path == "" {
 		return nameOf(a)

@@ -24,7 +24,7 @@ var (
 const (
 	// workLife is how long a work is kept after it was last tried: longer than the addresses of its pictures are valid.
 	workLife = 49 * time.Hour
-	// workOwners is how many owners' works a call looks at: each costs a script.
+	// workOwners is how many owners' works a call reads: each takes a script.
 	workOwners = 64
 
 	workWalkKey = schema + "works:walk"
@@ -32,7 +32,7 @@ const (
 	worksLate   = "works:late"
 )
 
-// workIndex is the key of the owners by when their first work is due: one for each of the two times of works.
+// workIndex is the key of the owners by when their first work is due; there is one for each of the two times of works.
 func workIndex(end string) string { return schema + end }
 
 // markWorks notes that an owner has works. It may fail: the walk finds them.
@@ -68,7 +68,7 @@ func textOf(w *event.Work) string {
 	return string(text)
 }
 
-// Works are those of an outbox. They are safe for concurrent use.
+// Works are the works of an outbox. They are safe for concurrent use.
 type Works struct {
 	outbox *Outbox
 	walked atomic.Pointer[time.Time] // when this process last knew that some replica walks; nil: never
@@ -85,12 +85,12 @@ func (w *Works) TakeWork(ctx context.Context, most int) ([]event.Work, error) {
 	return w.takeOf(ctx, worksDue, most)
 }
 
-// LateWork takes works whose success waits for longer than it may, in the same way.
+// LateWork takes, in the same way, works whose success has waited for longer than it may.
 func (w *Works) LateWork(ctx context.Context, most int) ([]event.Work, error) {
 	return w.takeOf(ctx, worksLate, most)
 }
 
-// takeOf takes works that are due by one of their times. While none is, it costs one call of Redis.
+// takeOf takes works that are due by one of their times. While none is due it makes one call of Redis.
 func (w *Works) takeOf(ctx context.Context, end string, most int) (list []event.Work, err error) {
 	if most <= 0 {
 		return nil, nil
@@ -103,10 +103,10 @@ func (w *Works) takeOf(ctx context.Context, end string, most int) (list []event.
 	in := reply{rest: all}
 	marks := []any{o.Clock(), in.number()}
 	for len(in.rest) > 0 && in.err == nil {
-		owner, next := in.text(), int64(0) // without room it is due at once
+		owner, next := in.text(), int64(0) // without room it is due immediately
 		if most > len(list) {
 			var failed error
-			if next, failed = w.takeOwners(ctx, owner, end, most-len(list), &list); failed != nil { // the pause ends
+			if next, failed = w.takeOwner(ctx, owner, end, most-len(list), &list); failed != nil { // the pause ends
 				err = failed
 				continue
 			}
@@ -120,8 +120,8 @@ func (w *Works) takeOf(ctx context.Context, end string, most int) (list []event.
 	return list, err
 }
 
-// takeOwners takes works of an owner, and returns when the next is due, in ms; -1: none waits.
-func (w *Works) takeOwners(ctx context.Context, owner, end string, most int, list *[]event.Work) (next int64, err error) {
+// takeOwner takes works of an owner, and returns when the next is due, in ms; -1: none waits.
+func (w *Works) takeOwner(ctx context.Context, owner, end string, most int, list *[]event.Work) (next int64, err error) {
 	all, err := w.outbox.run(ctx, takeScript, eventsKey(owner), w.outbox.Clock(), event.Lease.Milliseconds(), most, end)
 	if err != nil {
 		return 0, err
@@ -138,7 +138,7 @@ func (w *Works) takeOwners(ctx context.Context, owner, end string, most int, lis
 	return next, in.err
 }
 
-// walk looks at all owners for works that the indexes do not have, unless some replica has done so lately.
+// walk searches all owners for works that the indexes lack, unless some replica has done so recently.
 func (w *Works) walk(ctx context.Context) error {
 	if last := w.walked.Load(); last != nil && time.Since(*last) < walkEvery {
 		return nil
@@ -181,7 +181,7 @@ func (w *Works) look(ctx context.Context, owners []string, end string) error {
 	return err
 }
 
-// Worked records what came of a try, and reports whether the work was still kept.
+// Worked records the outcome of a try, and reports whether the work was still kept.
 func (w *Works) Worked(ctx context.Context, work *event.Work, p event.Progress) (known bool, err error) {
 	args := struct {
 		Task     string   `json:"task"`

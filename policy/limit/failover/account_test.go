@@ -50,7 +50,7 @@ func accountTeam(t *testing.T) (*teams.Team, []limit.Scope) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file.List[0], limit.AccountFor(file.Account, "llm-max")
+	return file.List[0], limit.OutsideFor(&teams.File{Account: file.Account}, "llm-max")
 }
 
 // The node with the account's rates is away, the team's is well. An admitted request is charged once, a refused one
@@ -143,7 +143,7 @@ func TestCorrectionsOfTheAccountAreOneCall(t *testing.T) {
 		}
 	}))
 	team := &teams.Team{ID: "search"}
-	account := limit.AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}, "")
+	account := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}}, "")
 	ask := func(id string, images int64) *limit.Held {
 		h := hold(id, team, limit.Amounts{limit.Requests: 1, limit.Images: images})
 		h.Outside, h.Lease = account, time.Hour

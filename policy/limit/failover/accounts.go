@@ -35,7 +35,7 @@ func (a *accounts) unreported() (n int) {
 	return n
 }
 
-// isListed reports whether ensureListed has nothing to ask.
+// isListed reports whether ensureListed has nothing to do.
 func (a *accounts) isListed(b *books) bool {
 	restored := b.restored.Load()
 	return b.listed.Load() && restored != 0 && restored == a.memory.Load() && (a.away.Load() == nil || a.Store.Cluster)
@@ -82,8 +82,8 @@ func (a *accounts) restore(ctx context.Context, most time.Duration, team string,
 	})
 }
 
-// inTurn makes calls about a team unless another caller has made them meanwhile. If another caller makes them now, this one waits,
-// and fails if that one fails: see beat.
+// inTurn makes calls about a team unless another caller has made them meanwhile. While another caller makes them, this
+// one waits, and fails if that one fails: see beat.
 func (a *accounts) inTurn(ctx context.Context, most time.Duration, b *books, done func() bool, do func() error) error {
 	failures := b.failures.Load()
 	if err := within(ctx, patientTurns*most, func(ctx context.Context) error { return b.restoring.Acquire(ctx, 1) }); err != nil {
@@ -97,7 +97,7 @@ func (a *accounts) inTurn(ctx context.Context, most time.Duration, b *books, don
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, errOther)
 	}
 	err := do()
-	a.heard(err)
+	a.observe(err)
 	if err != nil {
 		b.failures.Add(1)
 		return fmt.Errorf("%w: %w", redisstore.ErrNotDone, err)
@@ -107,7 +107,7 @@ func (a *accounts) inTurn(ctx context.Context, most time.Duration, b *books, don
 
 // restoreNow makes the calls, each with a time limit of its own: over a slow network one needs all of its time.
 func (a *accounts) restoreNow(ctx context.Context, most time.Duration, team string, b *books) error {
-	loss := redisstore.Loss{Lately: a.lostLately()}
+	loss := redisstore.Loss{Recent: a.lostRecently()}
 	if b.restored.Load() == 0 {
 		err := within(ctx, most, func(ctx context.Context) (err error) {
 			loss.Listed, err = a.Store.Knows(ctx, team)
@@ -119,7 +119,7 @@ func (a *accounts) restoreNow(ctx context.Context, most time.Duration, team stri
 	} else {
 		b.known.Store(false) // the list may be lost, too
 	}
-	if b.listed.Load() { // what is restored counts in what was agreed on, and readers of the ledger have to find it
+	if b.listed.Load() { // what is restored needs the agreed decimals of money, and readers of the ledger must find the team
 		if err := a.list(ctx, most, team, b); err != nil {
 			return err
 		}
@@ -127,7 +127,8 @@ func (a *accounts) restoreNow(ctx context.Context, most time.Duration, team stri
 	return within(ctx, most, func(ctx context.Context) error { return a.Store.Restore(ctx, team, loss) })
 }
 
-// list makes the calls before the first charge. In a cluster the list of teams may be on a part that is away; the sweep repairs it later.
+// list makes the calls before the first charge. In a cluster the list of teams may be in a part that is away; the
+// sweep repairs it later.
 func (a *accounts) list(ctx context.Context, most time.Duration, team string, b *books) error {
 	if err := within(ctx, most, a.Store.Agree); err != nil || b.known.Load() {
 		return err

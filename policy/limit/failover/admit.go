@@ -20,13 +20,13 @@ type attempt struct {
 	loan  loan
 }
 
-// begin begins to place a hold in its account.
+// begin prepares an attempt to place a hold in its account.
 func (a *accounts) begin(t *attempt, h *limit.Hold) {
 	t.Hold, t.books = h, a.teams.Get(h.Team.ID)
 	t.terms = t.books.terms.For(h.Team, h.Key)
 }
 
-// lend lends the attempt what it may take of the day's allowance.
+// lend lends the attempt the part of the day's allowance that it may take.
 func (a *accounts) lend(t *attempt) {
 	now := a.Now()
 	t.loan = t.books.see(t.Hold, a.dated(now).Day, now)
@@ -55,8 +55,8 @@ func (s *Failover) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, err
 	return orOutside(ctx, s, own, v), err
 }
 
-// orOutside is the verdict, or the refusal by a rate outside of the team if that refuses for longer. It costs a refusal a second call; if that
-// fails the refusal stays as it is.
+// orOutside returns the verdict, or the refusal by a rate outside of the team if that has the longer wait. For this a
+// refusal makes a second call; if that fails, the refusal stays as it is.
 func orOutside(ctx context.Context, s *Failover, own *attempt, v limit.Verdict) limit.Verdict {
 	h := own.Hold
 	if v.Held != nil || v.Reason == limit.ReasonNone || v.RefusedOutside() || len(h.Rated()) == 0 {
@@ -75,8 +75,8 @@ func orOutside(ctx context.Context, s *Failover, own *attempt, v limit.Verdict) 
 	return v.OrOutside(fault, wait, h)
 }
 
-// admitAll places the holds of a request with accounts outside of its team, in all or in none. What one account holds and another
-// refuses is given back.
+// admitAll places the holds of a request with accounts outside of its team, in all or in none. If one account refuses,
+// the holds in the others are given back.
 func (s *Failover) admitAll(ctx context.Context, own *attempt, others []limit.Hold) (limit.Verdict, error) {
 	h, more := own.Hold, make([]attempt, len(others))
 	all := append(make([]*attempt, 0, 2), own)
@@ -97,7 +97,7 @@ func (s *Failover) admitAll(ctx context.Context, own *attempt, others []limit.Ho
 	for _, held := range back {
 		_, _ = s.Settle(ctx, h.Release(held)) // it is kept and repeated
 	}
-	if errs != nil && v.Reason == limit.ReasonNone { // none refused: it is not known whether all would admit
+	if errs != nil && v.Reason == limit.ReasonNone { // none refused, and it is unknown whether all would admit
 		return limit.Verdict{}, errs
 	}
 	return orOutside(ctx, s, own, *v), nil
@@ -111,7 +111,7 @@ func (s *Failover) answer(ctx context.Context, t *attempt) (limit.Verdict, error
 	now := s.Now()
 	s.ahead.Store(int64(t.At.Sub(now)))
 	t.books.answered(&t.loan, t.loan.Took, t.Held, now)
-	s.tellAside(ctx, t.books, &t.Verdict, t.Hold.Team.ID, t.At)
+	s.addAside(ctx, t.books, &t.Verdict, t.Hold.Team.ID, t.At)
 	if t.Owed != nil {
 		s.queue.retain(job{charge: t.Owed, tried: now})
 	}
@@ -121,7 +121,7 @@ func (s *Failover) answer(ctx context.Context, t *attempt) (limit.Verdict, error
 	return t.Verdict, nil
 }
 
-// place asks Redis. Each call has its own timeout, so that over a slow network a request can make several.
+// place places a hold in Redis. Each call has its own timeout, so that over a slow network a request can make several.
 func (a *accounts) place(ctx context.Context, t *attempt) (v limit.Verdict, at time.Time, err error) {
 	if err = a.ready(ctx, t); err != nil {
 		return v, at, err
@@ -129,7 +129,7 @@ func (a *accounts) place(ctx context.Context, t *attempt) (v limit.Verdict, at t
 	call := timedFrom(ctx, a.Timeout)
 	defer call.end()
 	v, at, err = a.Store.Place(call, t.Hold, t.Loan)
-	a.heard(err)
+	a.observe(err)
 	return v, at, err
 }
 
@@ -144,7 +144,7 @@ func (a *accounts) ready(ctx context.Context, t *attempt) error {
 	return a.ensureListed(context.WithoutCancel(ctx), a.Timeout, t.Hold.Team.ID, t.books)
 }
 
-// placeAll asks Redis about several accounts of one request, in one round trip.
+// placeAll places the holds of one request in several accounts in Redis, in one round trip.
 func (s *Failover) placeAll(ctx context.Context, all []*attempt) {
 	ask := make([]*redisstore.Placement, 0, 2)
 	for i, t := range all {
@@ -162,7 +162,7 @@ func (s *Failover) placeAll(ctx context.Context, all []*attempt) {
 	defer call.end()
 	s.Store.PlaceAll(call, ask)
 	for _, p := range ask {
-		s.heard(p.Err)
+		s.observe(p.Err)
 	}
 }
 
@@ -173,7 +173,7 @@ func (s *Failover) admitHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, c
 		state = localOnly
 	}
 	v, err := s.decideHere(b, l, h, t, cause, state)
-	if v.Held == nil && state == maybeInRedis { // Redis may hold it and have taken it from the loan: a settlement gives both back
+	if v.Held == nil && state == maybeInRedis { // Redis may have placed it and used the loan: a settlement gives both back
 		date := s.dated(s.Now())
 		held := limit.HeldOf(h, &date, 0)
 		held.Local = true
@@ -218,9 +218,9 @@ const (
 	lostEvery = time.Second
 )
 
-// tellAside adds to a refusal what is set aside for lost replicas, if that may be the cause. It costs a refusal a second call,
-// once a second per team; if that fails the refusal stays as it is. at is Redis's time.
-func (a *accounts) tellAside(ctx context.Context, b *books, v *limit.Verdict, team string, at time.Time) {
+// addAside adds to a refusal what is set aside for lost replicas, if that may be the cause. For this a refusal makes
+// a second call, at most once a second per team; if that fails, the refusal stays as it is. at is Redis's time.
+func (a *accounts) addAside(ctx context.Context, b *books, v *limit.Verdict, team string, at time.Time) {
 	held := v.Reason == limit.ReasonQuota && v.Fault.Scope == limit.ScopeTeam && v.Wait < v.Fault.Reset
 	if v.Held != nil || !held && v.Reason != limit.ReasonTasks {
 		return
@@ -237,7 +237,7 @@ func (a *accounts) tellAside(ctx context.Context, b *books, v *limit.Verdict, te
 		}
 	}
 	if len(list) > 0 {
-		v.TellAside(list)
+		v.AddAside(list)
 	}
 }
 

@@ -27,9 +27,9 @@ const (
 	driftPart = 100
 )
 
-// allowance is the amount that Redis has set aside for one team at this replica on one day. Redis has never set aside less
-// than the sum of the amounts left here, lent to calls under way, and spent here but not posted. Every step keeps this true, even
-// if a call's reply is lost or the call is executed late.
+// allowance is the amount that Redis has set aside for one team at this replica on one day. Redis always has at least
+// as much set aside as the sum of the amounts left here, lent to calls under way, and spent here but not posted. Every
+// step keeps this true, even if a call's reply is lost or the call is executed late.
 type allowance struct {
 	day   int          // yyyymmdd, in UTC, in which it counts
 	field any          // its name in Redis, converted once
@@ -39,7 +39,7 @@ type allowance struct {
 	lent  limit.Stock  // to calls that have not been answered
 }
 
-// allowances are those of one team. The lock of its books is held.
+// allowances are the allowances of one team. The lock of its books is held.
 type allowances []*allowance
 
 // on returns the allowance of a day, or nil.

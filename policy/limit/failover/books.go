@@ -12,15 +12,15 @@ import (
 	"sluice/policy/teams"
 )
 
-// books hold what this replica knows of one team in addition to Redis: its allowances, and the use of them. There is no mode:
-// each request calls Redis first, and spends its loan if Redis does not answer.
+// books hold what this replica knows of one team in addition to Redis: its allowances, and their use. There is no mode
+// without Redis: each request calls Redis first, and spends its loan if Redis does not answer.
 type books struct {
 	terms      limit.KeptTerms
 	restoring  *semaphore.Weighted // held while its accounts are restored
 	failures   atomic.Int64        // attempts to restore them that failed
-	restored   atomic.Int64        // the memory of Redis, by link.memory, that has what is known here; 0: none
+	restored   atomic.Int64        // the number (link.memory) of the memory of Redis that has what is known here; 0: none
 	known      atomic.Bool         // it was in Redis's list when this process first asked
-	listed     atomic.Bool         // it may be charged: it is in the list, and what money counts in is agreed on
+	listed     atomic.Bool         // it may be charged: it is in the list, and the decimals of money are agreed on
 	mu         sync.Mutex
 	team       *teams.Team               // as of its last request; nil: none yet
 	seen       time.Time                 // its last request
@@ -84,7 +84,8 @@ func (b *books) giveUp(l *loan) {
 	l.end(limit.Stock{})
 }
 
-// covers reports whether a loan is enough for a request, of all that is counted, and may be spent on that day at that moment.
+// covers reports whether a loan is enough for a request, in all that is counted, and may be spent on that day at that
+// moment.
 func (b *books) covers(l *loan, want limit.Stock, counted *limit.Terms, day int, now time.Time) bool {
 	b.mu.Lock() // a renewal may change how long the allowance may be spent
 	defer b.mu.Unlock()
@@ -225,8 +226,8 @@ func (b *books) settledByRedis(id string) {
 	b.happens(s, settledInRedis)
 }
 
-// setAside is the amount that Redis has to set aside on each day: all that may be spent, is lent, or was spent and not posted. It is numbered like
-// the renewals.
+// setAside is the amount that Redis must have set aside on each day: all that may be spent, is lent, or was spent and
+// not posted. call is its number, counted together with the renewals.
 func (b *books) setAside() (call int64, rows []redisstore.SetAside) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -276,7 +277,7 @@ func (b *books) answeredAfter(at time.Time) bool {
 	return b.lastAnswer.After(at)
 }
 
-// spentInto adds to a team's last known state what was spent here and Redis does not know.
+// spentInto adds to a team's last known state the use here that Redis does not know.
 func (b *books) spentInto(st *limit.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -23,14 +23,12 @@ import (
 	"sluice/policy/unit"
 )
 
-// Failover keeps the accounts in Redis, and goes on for a while without it. A request waits for one call, for Timeout at most
-// from when it is sent.
-// Settlements wait in this process until Redis has taken them.
+// Failover keeps the accounts in Redis, and goes on for a while without it. A request waits for one call, for at most
+// Timeout after it is sent. Settlements wait in this process until Redis has taken them.
 //
-// While Redis is away a team spends its allowance: what Redis set aside for it at this replica. So no quota is passed, whichever
-// replicas are cut off. Rates are checked by this replica's share of them. What was spent is reported when Redis is back; requests
-// do not wait for that.
-// Create it with [New]; it is safe for concurrent use.
+// While Redis is away a team spends its allowance: what Redis set aside for it at this replica. So no quota is passed,
+// whichever replicas are cut off. Rates are checked by this replica's share of them. What was spent is reported when
+// Redis is back; requests do not wait for that. Create it with [New]; it is safe for concurrent use.
 type Failover struct {
 	settler
 	ledgers
@@ -71,7 +69,7 @@ func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, er
 		st, err = s.Store.Look(ctx, team)
 		return err
 	})
-	s.heard(err)
+	s.observe(err)
 	if err != nil {
 		return limit.Report{}, err
 	}
@@ -79,8 +77,8 @@ func (s *Failover) Look(ctx context.Context, team *teams.Team) (limit.Report, er
 	return st.Report(&t), nil
 }
 
-// LastKnown returns how a team stood to its quotas by Redis's last answer about it, about ten seconds old at most if Redis is
-// available. It makes no call of Redis.
+// LastKnown returns a team's use of its quotas by Redis's last answer about it, which is at most about ten seconds old
+// if Redis is available. It makes no call of Redis.
 func (s *Failover) LastKnown(team *teams.Team) limit.Report {
 	st, t := s.lastKnown(team.ID, s.Now()), limit.TermsOf(team)
 	return st.Report(&t).Quotas()
@@ -112,7 +110,7 @@ func (s *Failover) OpenTasks(team string) int64 {
 // Degraded reports whether Redis is away, or some local spending is not yet in Redis.
 func (s *Failover) Degraded() bool { return s.away.Load() != nil || s.unreported() > 0 }
 
-// State is nil without a failure; otherwise it names the failure, in words without secrets.
+// State is nil without a failure; otherwise it names the failure, without secrets.
 func (s *Failover) State() error {
 	waiting, teams := s.queue.waiting(), s.unreported()
 	if since := s.away.Load(); since != nil {

@@ -44,7 +44,7 @@ func (l ledgers) Rows(ctx context.Context, q limit.Query) ([]limit.Row, error) {
 	return l.store.Rows(ctx, q)
 }
 
-// Days returns the ledger of all teams, or that of their tags or keys, on each of a few days.
+// Days returns the ledger of all teams, or of their tags or keys, on each of a few days.
 func (l ledgers) Days(ctx context.Context, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error) {
 	return redisstore.Days(ctx, l.store, by, days)
 }
@@ -55,13 +55,14 @@ func (l ledgers) Versions(ctx context.Context, days []int) ([]uint64, error) {
 	return l.store.Versions(ctx, days)
 }
 
-// LookInside reports how the parts of a team stand to the limits of each at a moment, as [limit.Memory.LookInside] does. It takes
+// LookInside reports the use of the limits of a team's parts at a moment, as [limit.Memory.LookInside] does. It takes
 // nothing.
 func (l ledgers) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
 	return redisstore.LookInside(ctx, l.store, team, k, at)
 }
 
-// LookAll reports how each of some teams stands to its rates, or its parts to their limits, as [redisstore.LookAll] does. It takes nothing.
+// LookAll reports the use of the rates of each of some teams, or of the limits of their parts, as [redisstore.LookAll]
+// does. It takes nothing.
 func (l ledgers) LookAll(ctx context.Context, list []*teams.Team, inside bool, at time.Time) [][]limit.Standing {
 	return redisstore.LookAll(ctx, l.store, list, inside, at)
 }

@@ -43,8 +43,8 @@ type link struct {
 	ahead        atomic.Int64              // nanoseconds that Redis's clock is ahead of this process's
 
 	beating      *semaphore.Weighted // one beat at a time
-	beats        atomic.Int64        // that came through
-	beatFailures atomic.Int64        // that did not
+	beats        atomic.Int64        // the beats that came through
+	beatFailures atomic.Int64        // the beats that did not
 	memory       atomic.Int64        // numbers the memories of Redis that this process has seen; 0: none
 	alive        atomic.Int64        // replicas that were alive at the last beat
 	most         atomic.Int64        // the largest recent count: after a loss of memory that many may have something to restore
@@ -55,22 +55,24 @@ type link struct {
 	at          time.Time     // when it arrived, by this process's clock
 	runs        []string      // names of Redis's processes, the latest
 	lost        time.Time     // when Redis's memory was last found to be lost
-	charges     map[int64]int // that are under way, by the number of the memory that they are for
+	charges     map[int64]int // charges under way, by the number of the memory that they are for
 	oddReported bool          // Miscounted was called
-	odd         time.Time     // since when more replicas are alive than SLUICE_REPLICAS says; zero: they are not
+	odd         time.Time     // since when more replicas are alive than SLUICE_REPLICAS says; zero: no more are
 }
 
-// partFor is how long a beat's part of what may be in flight holds. Without another beat the process then uses its part by SLUICE_REPLICAS.
-// A process that starts without Redis has no part for as long.
+// partFor is how long the part of what may be in flight that a beat grants is valid. Without another beat the process
+// then uses its part by SLUICE_REPLICAS. A process that starts without Redis has no part for that long.
 const partFor = 5 * time.Second
 
-// divisor is by how many replicas rates are divided without Redis: by as many as may run, or more if more were alive.
+// divisor is the number of replicas by which rates are divided without Redis: as many as may run, or more if more were
+// alive.
 func (l *link) divisor() int { return max(l.Replicas, int(l.alive.Load())) }
 
 // Fleet is this process's part of what all replicas may have in flight.
 func (l *link) Fleet() *limit.Fleet { return l.fleet }
 
-// Join waits until this process has a part of what may be in flight: until the others have given it up, or have none without Redis either.
+// Join waits until this process has a part of what may be in flight: until the other replicas have given it up or,
+// without Redis, their grants have ended; for 2 partFor at most.
 func (l *link) Join(ctx context.Context) {
 	for begun := l.Now(); !l.fleet.Granted() && l.Now().Sub(begun) < 2*partFor && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 		if l.Replicas == 1 && l.away.Load() != nil { // there are no others
@@ -82,8 +84,8 @@ func (l *link) Join(ctx context.Context) {
 // reportAfter is how long Redis is away before Changed is called: one slow call is no outage.
 const reportAfter = time.Second
 
-// heard records whether a call came through.
-func (l *link) heard(err error) {
+// observe records whether a call came through.
+func (l *link) observe(err error) {
 	switch {
 	case err == nil:
 		if since := l.away.Swap(nil); since != nil && l.awayReported.CompareAndSwap(true, false) && l.Changed != nil {
@@ -163,7 +165,7 @@ func (t *timed) end() {
 func (l *link) call(ctx context.Context, do func(context.Context) error) error {
 	err := within(ctx, l.patience(), do)
 	if err == nil || ctx.Err() == nil { // else the caller's own deadline passed, which is no sign of an outage
-		l.heard(err)
+		l.observe(err)
 	}
 	return err
 }
@@ -182,8 +184,9 @@ const patientTurns = 3
 // errOther is the error of a request that waited for another's calls when those failed.
 var errOther = errors.New("another request's calls failed")
 
-// beat reports to Redis that this process is alive, and finds out whether Redis has lost its memory or gone back to an older one.
-// A caller that waits for another's beat fails with it, or each of them would wait for a Redis that hangs.
+// beat reports to Redis that this process is alive, and finds out whether Redis has lost its memory or gone back to an
+// older one. A caller that waits for another's beat fails with it; otherwise each in turn would wait for a Redis that
+// hangs.
 func (l *link) beat(ctx context.Context) error {
 	before, failures := l.beats.Load(), l.beatFailures.Load()
 	if err := within(ctx, patientTurns*l.Timeout, func(ctx context.Context) error { return l.beating.Acquire(ctx, 1) }); err != nil {
@@ -205,7 +208,7 @@ func (l *link) beat(ctx context.Context) error {
 		b, err = l.Store.Beat(ctx, last, l.fleet.Flight())
 		return err
 	})
-	l.heard(err)
+	l.observe(err)
 	if err != nil {
 		l.beatFailures.Add(1)
 		return err
@@ -242,9 +245,9 @@ func (l *link) record(b redisstore.Beat, now time.Time) {
 	}
 }
 
-// Connected takes the name of Redis's process (run_id) at the other end of a new connection that a call needs; empty: Redis does
-// not report it. It returns an error if the connection must not be used: Redis was restarted and may have lost its last writes,
-// and a charge that is under way would change accounts before the replicas have restored what they know.
+// Connected takes the name of Redis's process (run_id) at the other end of a new connection that a call needs; empty:
+// Redis does not report it. It returns an error if the connection must not be used: Redis was restarted and may have
+// lost its last writes, and a charge under way would change accounts before the replicas have restored what they know.
 func (l *link) Connected(ctx context.Context, run string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -263,7 +266,8 @@ func (l *link) Connected(ctx context.Context, run string) error {
 // chargedMemory is the key of a charge's context for the number of the memory that the charge is for.
 type chargedMemory struct{}
 
-// charge returns the context of a call that charges something in a memory of Redis. The call has ended when done is called.
+// charge returns the context of a call that charges something in a memory of Redis. The caller calls done when the
+// call has ended.
 func (l *link) charge(ctx context.Context, memory int64) (_ context.Context, done func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -280,8 +284,8 @@ func (l *link) charge(ctx context.Context, memory int64) (_ context.Context, don
 	}
 }
 
-// tooEarly reports whether a call's connection could serve a charge in an earlier memory than the last: the call is such a
-// charge, or one is under way that might find the connection free. The lock is held.
+// tooEarly reports whether a call's connection could serve a charge for a memory before the last one: the call is such
+// a charge, or one is under way that might find the connection free. The lock is held.
 func (l *link) tooEarly(ctx context.Context) bool {
 	last := l.memory.Load()
 	if memory, ok := ctx.Value(chargedMemory{}).(int64); ok {
@@ -317,8 +321,8 @@ func (l *link) gap() (from, to int64) {
 	return max(l.last.Gap[0]-(renewLeast+renewEvery).Microseconds(), 0), l.last.Gap[1]
 }
 
-// lostLately reports whether Redis's memory was lost a moment ago.
-func (l *link) lostLately() bool {
+// lostRecently reports whether Redis's memory was lost a moment ago.
+func (l *link) lostRecently() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.lost.IsZero() && l.Now().Sub(l.lost) < 2*redisstore.RestoringTime

@@ -241,7 +241,7 @@ func TestReleaseReplyLost(t *testing.T) {
 	client.AddHook(lose)
 	team := limittest.Team(t)
 	s.must("seen", team, limit.Amounts{})
-	acc := limit.AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}, "")
+	acc := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
 	// another replica uses the account's rate
 	for range 2 { // also loads the scripts
 		oh := hold("elsewhere", &teams.Team{ID: "other"}, limit.Amounts{limit.Requests: 1})

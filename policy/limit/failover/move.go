@@ -9,9 +9,10 @@ import (
 	"sluice/policy/teams"
 )
 
-// Move moves a hold to another account at the service, as [limit.Memory.Move] does. It makes a call for the new account's quotas and one for
-// the rates; what is given back does not make the request wait. Without Redis it spends an allowance of the new account's quotas, and this
-// process's share of its rates. An error means that neither is known, and nothing changes.
+// Move moves a hold to another account at the service, as [limit.Memory.Move] does. It makes a call for the new
+// account's quotas and one for the rates; the request does not wait for what is given back. Without Redis it spends an
+// allowance of the new account's quotas, and this process's share of its rates. An error means that neither is known,
+// and that nothing changes.
 func (s *Failover) Move(ctx context.Context, from *limit.Held, to *limit.Hold) (limit.Verdict, error) {
 	m := limit.MoveOf(from, to)
 	if v, never := m.NeverFits(); never {
@@ -60,7 +61,7 @@ func (s *Failover) placeMoved(ctx context.Context, m *limit.Move) (limit.Verdict
 		call := timedFrom(ctx, s.Timeout)
 		s.Store.PlaceAll(call, []*redisstore.Placement{&t.Placement})
 		call.end()
-		s.heard(t.Err)
+		s.observe(t.Err)
 	}
 	v, err := s.answer(ctx, t)
 	if v.Held == nil && err == nil {
@@ -69,8 +70,8 @@ func (s *Failover) placeMoved(ctx context.Context, m *limit.Move) (limit.Verdict
 	return v, err
 }
 
-// moveRates takes a moving hold from the rates of its new account, and gives back to those of the old one. shared: by the share of this
-// process, because Redis is away.
+// moveRates takes a moving hold from the rates of its new account, and gives back to those of the old one. shared: it
+// used this process's share of them, because Redis is away.
 func (s *Failover) moveRates(ctx context.Context, m *limit.Move) (fault teams.Rate, wait time.Duration, shared bool, err error) {
 	if len(m.To.Rated())+len(m.From.Outside) == 0 {
 		return fault, 0, false, nil
@@ -78,12 +79,12 @@ func (s *Failover) moveRates(ctx context.Context, m *limit.Move) (fault teams.Ra
 	call := timedFrom(ctx, s.Timeout)
 	defer call.end()
 	if fault, wait, err = redisstore.MoveRated(call, s.Store, m); err == nil {
-		if s.heard(nil); wait == 0 && !s.Refuse {
+		if s.observe(nil); wait == 0 && !s.Refuse {
 			s.rates.Moved(m)
 		}
 		return fault, wait, false, nil
 	}
-	if s.heard(err); s.Refuse {
+	if s.observe(err); s.Refuse {
 		return fault, 0, false, err
 	}
 	fault, wait = s.rates.Move(m)

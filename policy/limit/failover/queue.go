@@ -15,7 +15,7 @@ import (
 
 const (
 	queueLength = 4096 // settlements that wait for a goroutine
-	queueBatch  = 128  // settlements in one round trip: those of 64 requests that the house counts, too
+	queueBatch  = 128  // settlements in one round trip: those of 64 requests that the house also counts
 	settlers    = 2    // goroutines that send settlements: one gathers while the other waits for Redis
 	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
 	settlePause = 5 * time.Millisecond
@@ -29,11 +29,11 @@ type job struct {
 	charge *limit.Charge
 	extend *limit.Held
 	lease  time.Duration
-	tried  time.Time // when its reply was lost first; zero: never
-	kept   bool      // it waited for Redis, so its hold may have expired meanwhile
+	tried  time.Time // when its reply was first lost; zero: never
+	kept   bool      // it waited for Redis, so its hold may have expired since
 }
 
-// jobKey names a kind of job of a hold in an account. One of each is kept.
+// jobKey names a kind of job of a hold in an account. Only one of each is kept.
 type jobKey struct {
 	account string
 	hold    string
@@ -47,7 +47,7 @@ func (j *job) key() jobKey {
 	return jobKey{j.charge.Held.Team, j.charge.Held.ID, false}
 }
 
-// sumOf names the charges that are added up together.
+// sumOf names the charges that are added up to one sum.
 type sumOf struct {
 	team      string
 	day       int
@@ -162,11 +162,11 @@ func (q *queue) retain(j job) {
 	first := q.index[j.key()]
 	switch {
 	case j.charge != nil && j.charge.Sum && j.tried.IsZero():
-		q.addUp(j.charge) // Redis cannot have it, so it may grow; a sum whose reply was lost keeps its id and amounts
+		q.addUp(j.charge) // Redis does not have it, so it may grow; a sum whose reply was lost keeps its id and amounts
 	case first != nil && j.charge != nil:
 		first.charge.Join(j.charge) // the first settlement's amounts count; the callbacks of both are called
 	case first != nil:
-		first.extend, first.lease = j.extend, max(first.lease, j.lease) // its account may be another by now
+		first.extend, first.lease = j.extend, max(first.lease, j.lease) // its account may have changed
 	default:
 		if len(q.kept) >= q.most {
 			q.giveUp()
@@ -176,7 +176,7 @@ func (q *queue) retain(j job) {
 	}
 }
 
-// sum keeps a charge of a hold that Redis does not know. It is added to others until they are sent, as one charge.
+// sum keeps a charge of a hold that Redis does not know. Such charges are added up until they are sent as one.
 func (q *queue) sum(c *limit.Charge) {
 	h := *c.Held
 	h.ID, h.Amounts, h.Local = "sum-"+rand.Text(), limit.Amounts{}, true
@@ -189,7 +189,7 @@ func (q *queue) sum(c *limit.Charge) {
 func (q *queue) addUp(c *limit.Charge) {
 	h := c.Held
 	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, h.Account, h.Tag, h.Key, c.Estimated}
-	if q.sums[of] == nil && len(q.sums) >= mostSums { // one for all others, as the ledgers of Redis have it
+	if q.sums[of] == nil && len(q.sums) >= mostSums { // all others share one, as in the ledgers of Redis
 		of.tag, of.key = of.tag.AsOther(), of.key.AsOther()
 	}
 	if q.sums[of] == nil && len(q.sums) >= 2*mostSums && of.model != "" {

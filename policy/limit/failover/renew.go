@@ -19,21 +19,21 @@ type renewer struct {
 	*accounts
 	rates  *limit.Shares
 	retain func(job)                 // retains a job to be sent later
-	seeded func(account string) bool // whether an account outside of the teams counts all: until then it has no allowance
+	seeded func(account string) bool // whether an account outside of the teams counts all use: until then it has no allowance
 }
 
 // renewal is a renewal of one team's allowances, and the figures it was made from.
 type renewal struct {
 	redisstore.Renewal
 	terms   limit.Terms
-	idle    bool         // the team is idle: it wants nothing more
+	idle    bool         // the team is idle: its allowances do not grow
 	of      []*allowance // the allowances of its rows
 	running []placing
 	spent   map[ratesOf]limit.Amounts // taken from the rates here
 	more    bool                      // some running requests are left for the next renewal
 }
 
-// placing is a request that a renewal reports, and when its lease ended then.
+// placing is a request that a renewal reports, and the end of its lease at that time.
 type placing struct {
 	*spent
 	due time.Time
@@ -87,7 +87,7 @@ func (s *renewer) renew(ctx context.Context, due []*renewal) (errs error) {
 	return errs
 }
 
-// renewal returns this process's report of a team and its request for it. It is nil if none is due.
+// renewal returns the renewal of a team: what this process reports, and what it asks for; nil: none is due.
 func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	if !urgent && now.Sub(b.considered) < renewEvery-renewEvery/10 {
 		return nil
 	}
-	// Renewing all the same every ten seconds would cost 1.6 % of Redis's time at 1,000 teams and three replicas, instead of 0.7 %.
+	// Renewing every ten seconds in any case would cost 1.6 % of Redis's time at 1,000 teams and three replicas, not 0.7 %.
 	fresh := now.Sub(b.lastAnswer) <= renewEvery && now.Sub(b.renewed) <= renewLeast-renewEvery
 	if b.considered = now; !urgent && fresh && b.allowances.serve(wants) {
 		return nil
@@ -117,7 +117,8 @@ func (s *renewer) renewal(id string, b *books, now time.Time) *renewal {
 	return r
 }
 
-// wants is how large the team's allowances should be, by day: today, and tomorrow if a lease reaches into it. The lock is held.
+// wants is how large the team's allowances should be, by day: today, and tomorrow if a lease reaches into it. The lock
+// is held.
 func (s *renewer) wants(b *books, r *renewal, now time.Time) map[int]limit.Stock {
 	last, recent := s.lastKnown(r.Team.ID, now), b.recent.sum(now)
 	size := func(t *limit.Terms) (n limit.Stock) {

@@ -14,13 +14,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// seeds says of each account outside of the teams whether it counts all that the teams used of it here.
+// seeds says which accounts outside of the teams count all that the teams used of them here.
 type seeds struct{ of limit.PerTeam[seed] }
 
-// seed is that of one account. It does not count all after a request that was admitted without it: until then it had no quotas.
+// seed is the state of one account. An account without quotas is not charged: a request that is admitted without it
+// makes its count incomplete.
 type seed struct {
 	state  atomic.Int32
-	memory atomic.Int64 // of Redis, by link.memory, in which it counts all
+	memory atomic.Int64 // the number (link.memory) of the memory of Redis in which it counts all
 	turn   *semaphore.Weighted
 	listed atomic.Bool // this replica is in its list
 
@@ -37,8 +38,9 @@ const (
 	seeded
 )
 
-// How often a replica looks whether others charge the teams alone. For an account at the service it may have to read the month's ledger, also
-// if the others only had no request on it; so does seeding, which may take seedTime then.
+// How often a replica checks whether others charge only the teams. For an account at the service the check may read the
+// month's ledger, even if the others merely had no request on it. Seeding such an account reads it, too, and may take
+// seedTime.
 const (
 	checkEvery     = time.Minute
 	checkAtService = 10 * time.Minute
@@ -52,7 +54,7 @@ func (s *seeds) without(account string) {
 	}
 }
 
-// counts reports whether an account counts all.
+// counts reports whether an account counts all use.
 func (s *settler) counts(account string) bool {
 	of := s.seeds.of.Get(account)
 	return of.state.Load() == seeded && of.memory.Load() == s.memory.Load()
@@ -80,7 +82,7 @@ func seedTimeOf(account string, patience time.Duration) time.Duration {
 	return unlessAtService(account, patience, max(patience, seedTime))
 }
 
-// unlessAtService is usual, or at if the account holds the quotas of one at the service.
+// unlessAtService returns usual, or at if the account holds the quotas of an account at the service.
 func unlessAtService(account string, usual, at time.Duration) time.Duration {
 	if _, is := teams.AccountOfQuotas(account); is {
 		return at
@@ -93,7 +95,7 @@ func (s *settler) seed(ctx context.Context, account string, of *seed) error {
 	memory := s.memory.Load()
 	was := of.state.Swap(seeding)
 	err := redisstore.Seed(ctx, s.Store, account, was == charging)
-	if s.heard(err); err != nil {
+	if s.observe(err); err != nil {
 		of.state.CompareAndSwap(seeding, was)
 		return fmt.Errorf("%w: what all teams used cannot be added up: %w", redisstore.ErrNotDone, err)
 	}
@@ -103,8 +105,8 @@ func (s *settler) seed(ctx context.Context, account string, of *seed) error {
 	return nil
 }
 
-// checkSeeds looks at intervals whether another replica admitted requests without the account, and then adds their use to it. A replica
-// that does so itself leaves the account's list, so that the others notice.
+// checkSeeds checks at intervals whether another replica admitted requests without the account, and then adds their
+// use to it. A replica that admits such requests itself leaves the account's list, so that the others notice.
 func (s *settler) checkSeeds(ctx context.Context) (errs error) {
 	if s.away.Load() != nil {
 		return nil
@@ -135,7 +137,7 @@ func (s *settler) checkSeed(ctx context.Context, account string, of *seed) error
 		return err
 	})
 	if err == nil || ctx.Err() == nil {
-		s.heard(err)
+		s.observe(err)
 	}
 	return err
 }

@@ -18,8 +18,8 @@ type settler struct {
 	seeds seeds
 }
 
-// Settle charges a hold in all of its accounts, once, with what the request used, and reports whether this call did. What cannot be charged
-// now is kept and charged later, although an error is returned.
+// Settle charges a hold in all of its accounts, once, with what the request used, and reports whether this call did.
+// What cannot be charged now is kept and charged later, although Settle returns an error.
 func (s *settler) Settle(ctx context.Context, c *limit.Charge) (done bool, err error) {
 	if len(c.Held.Outer) == 0 {
 		return s.settle(ctx, c)
@@ -57,8 +57,8 @@ func (s *settler) settle(ctx context.Context, c *limit.Charge) (bool, error) {
 	return done, err
 }
 
-// SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be charged now is
-// kept. If the queue is full, the caller waits after all.
+// SettleLater charges a hold without making its request wait. Nothing is lost while the process lives: what cannot be
+// charged now is kept. Only if the queue is full does the caller wait.
 func (s *settler) SettleLater(c *limit.Charge) {
 	for _, h := range c.Held.Outer {
 		s.SettleLater(c.Outer(h))
@@ -112,9 +112,10 @@ func (s *settler) post(ctx context.Context, batch []job) []error {
 	return errs
 }
 
-// restoredToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts: in an older copy of
-// them the charge would hide what is missing. It records the error of each charge that must wait, and returns the number of the memory
-// that it began in: the teams of the others were restored in that one or a later one.
+// restoredToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts:
+// in an older copy of them the charge would hide what is missing. It records the error of each charge that must wait,
+// and returns the number of the memory at its start: the teams of the other charges were restored in that memory or a
+// later one.
 func (s *settler) restoredToSettle(ctx context.Context, batch []job, errs []error) (memory int64) {
 	memory = s.memory.Load()
 	var down error // Redis as a whole is away
@@ -145,7 +146,7 @@ func (s *settler) restoredToSettle(ctx context.Context, batch []job, errs []erro
 // came records the result of a charge, and calls Taken. If an earlier reply was lost and the hold is settled now, that attempt most
 // likely settled it.
 func (s *settler) came(j *job, of redisstore.Result, sent time.Time) {
-	s.heard(of.Err)
+	s.observe(of.Err)
 	b := s.teams.Get(j.charge.Held.Team)
 	if of.Done && !j.charge.Sum && !s.Refuse && !teams.IsOutside(j.charge.Held.Team) {
 		s.rates.Settle(j.charge)
@@ -204,7 +205,7 @@ const (
 	reported       holdEvent = iota // a renewal reports it to Redis; the reply may be lost
 	heldInRedis                     // Redis has answered that it holds it
 	requestEnded                    // its request has ended
-	taskEnded                       // its task has ended: another replica may see that, too; or an event belongs to its end
+	taskEnded                       // its task has ended, which another replica may see, too; or its charge has an event
 	settledInRedis                  // Redis has settled it
 )
 

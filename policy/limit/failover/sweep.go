@@ -24,20 +24,21 @@ const (
 type sweeper struct {
 	*accounts
 	at     time.Time
-	rest   []string                   // of the teams, for the next rounds
-	open   map[string]limit.OpenHolds // of those that were swept
+	rest   []string                   // teams that are left for the next rounds
+	open   map[string]limit.OpenHolds // of the teams that were swept
 	listed map[string]bool            // teams that were in Redis's list
 	walked atomic.Pointer[walk]       // nil: not yet
 }
 
 // walk is the open holds that a sweep over all teams has seen.
 type walk struct {
-	limit.OpenHolds                            // of all, and of this process without Redis
+	limit.OpenHolds                            // of all teams, and of this process without Redis
 	teams           map[string]limit.OpenHolds // of each team in Redis, as it was last seen
 	at              time.Time
 }
 
-// names reads Redis's lists of accounts, and restores those that it has lost. In a cluster the list is on another part than most teams.
+// names reads Redis's lists of accounts, and restores those that it has lost. In a cluster the lists are in another
+// part than most teams.
 func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
 	err = s.call(ctx, func(ctx context.Context) (err error) {
 		teams, err = s.Store.Accounts(ctx)
@@ -129,7 +130,7 @@ func (s *sweeper) sweepTeam(ctx context.Context, team string) (o limit.OpenHolds
 func (s *sweeper) countOpen(open map[string]limit.OpenHolds) {
 	w := &walk{teams: open, at: s.Now()}
 	for id, o := range open {
-		if !teams.IsOutside(id) { // the same holds again
+		if !teams.IsOutside(id) { // its holds are the teams'
 			w.Add(o)
 		}
 	}

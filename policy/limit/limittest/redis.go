@@ -49,7 +49,7 @@ func AgedRedis(t testing.TB) (*miniredis.Miniredis, redis.UniversalClient) {
 	return server, client
 }
 
-// server is the redis-server of this test binary. Each test has its own database, emptied before.
+// server is the redis-server of this test binary. Each test has its own database, which is emptied first.
 var server struct {
 	sync.Mutex
 	socket string

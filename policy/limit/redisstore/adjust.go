@@ -14,7 +14,8 @@ func (r *Store) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustmen
 	return Adjust(r, c, func(do func(context.Context) error) error { return do(ctx) })
 }
 
-// Adjust is [Store.Adjust] by a function that makes each round trip, so that each can have its own time: over a slow network one needs all of it.
+// Adjust is [Store.Adjust] with a function that makes each round trip, so that each can have a deadline of its own: over a slow network
+// one round trip needs all of it.
 func Adjust(r *Store, c limit.Correction, trip func(do func(context.Context) error) error) (done limit.Adjustment, err error) {
 	within := func(do func(context.Context) error) {
 		if err == nil {
@@ -47,8 +48,8 @@ func Adjust(r *Store, c limit.Correction, trip func(do func(context.Context) err
 	return done, err
 }
 
-// adjust makes a correction of one account: of the team's, or after that of one outside of the teams, whose day changes as the team's did.
-// It returns that change, also if the correction was made before.
+// adjust makes a correction of one account: of the team's, or after that of one outside of the teams, whose day changes by as much as
+// the team's did. It returns that change, even if the correction was made before.
 func adjust(ctx context.Context, r *Store, account string, c *limit.Correction, team *int64) (a limit.Adjustment, change int64, err error) {
 	day := ""
 	if c.Day != 0 {

@@ -30,7 +30,7 @@ func (l *Loan) name() any {
 // admission is one request of a call of admit.lua.
 type admission struct {
 	hold *limit.Hold
-	held *limit.Held // by the caller's clock, if all of its rates are taken from
+	held *limit.Held // as it is by the caller's clock if all of its rates are taken from
 	loan *Loan
 	team *team
 	kind admissionKind
@@ -55,10 +55,10 @@ type admissionKind struct {
 	task  bool
 }
 
-// admissions are used admissions, whose memory the next ones use.
+// admissions pools admissions, so that the next ones reuse their memory.
 var admissions = sync.Pool{New: func() any { return new(admission) }}
 
-// newAdmission returns a request as a call takes it.
+// newAdmission returns a hold as a request of a call.
 func newAdmission(t *team, day *today, h *limit.Hold, l *Loan, known version) *admission {
 	a := admissions.Get().(*admission)
 	a.team = t
@@ -87,9 +87,9 @@ func (w *wire) sendAdmissions(ctx context.Context, list admissionGroup) {
 	}
 	w.send(ctx, sent...)
 	for _, c := range sent {
-		heard := list[:c.requests]
+		answered := list[:c.requests]
 		list = list[c.requests:]
-		heard.hear(w, c)
+		answered.receive(w, c)
 	}
 }
 
@@ -105,7 +105,7 @@ func (a *admission) made() *limit.Held {
 // admissionGroup is requests of one kind, or of several.
 type admissionGroup []*admission
 
-// first separates those of the first one's kind from the rest.
+// first separates the requests of the first one's kind from the rest.
 func (g admissionGroup) first() (first, rest admissionGroup) {
 	n := 1
 	for i := 1; i < len(g); i++ {
@@ -147,9 +147,9 @@ func (g admissionGroup) call(w *wire) *call {
 	return c
 }
 
-// hear gives each request its state by the reply to their call, or its error.
-func (g admissionGroup) hear(w *wire, c *call) {
-	in, err := w.said(c)
+// receive sets each request's state, or its error, from the reply to their call.
+func (g admissionGroup) receive(w *wire, c *call) {
+	in, err := w.replyTo(c)
 	if err == nil {
 		g.read(in)
 		err = in.end()
@@ -157,12 +157,12 @@ func (g admissionGroup) hear(w *wire, c *call) {
 	for _, a := range g {
 		a.err = err
 	}
-	if err == nil { // else the client may still use it
+	if err == nil { // after an error the client may still use it
 		c.reuse()
 	}
 }
 
-// read reads the states. What the reply lacks is 0.
+// read reads the states. Numbers that the reply lacks are 0.
 func (g admissionGroup) read(in *reply) {
 	p := g[0].kind.plan
 	var s versionedState // before the next request
@@ -206,7 +206,7 @@ func (g admissionGroup) read(in *reply) {
 	}
 }
 
-// moreTime is how much later than the sender's a call's deadline may be: the round ends at the sender's deadline.
+// moreTime is how much later than the sender's deadline a call's may be: the round ends at the sender's.
 const moreTime = 5 * time.Millisecond
 
 // batcher sends concurrent admissions in one round trip, those of one team in one call. It waits only for goroutines that are
@@ -226,8 +226,8 @@ type round struct {
 	done  chan struct{}
 }
 
-// process sends the admissions of one request, and returns when each has its reply or its error. Deadlines hold. If ctx is cancelled earlier, other calls of
-// the round may fail, too.
+// process sends the admissions of one request, and returns when each has its reply or its error. Deadlines hold. If ctx is cancelled
+// earlier, other calls of the round may fail, too.
 func (b *batcher) process(ctx context.Context, of admissionGroup) {
 	defer b.callers.Add(-1)
 	until, bounded := ctx.Deadline()
@@ -245,8 +245,8 @@ func (b *batcher) process(ctx context.Context, of admissionGroup) {
 	}
 }
 
-// enqueue adds admissions to the next round, and reports whether its caller sends that. It returns nil if the sender has more time than
-// this one, or much less.
+// enqueue adds admissions to the next round, and reports whether its caller sends the round. It returns nil if the sender's deadline is
+// later than this one's, or much earlier.
 func (b *batcher) enqueue(of admissionGroup, until time.Time) (r *round, sends bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"sluice/policy/limit"
 )
 
-// Place places a hold in all of its units, or refuses it and takes nothing, and returns the time by Redis's clock. After
-// [limit.ErrAway] and [limit.ErrBusy] Redis was not asked; after another error it is not known whether the hold was placed,
-// unless [NotDone] reports that it was not. It places nothing in the accounts outside of the team: see [Store.PlaceAll].
+// Place places a hold in all of its units, or refuses it and takes nothing, and returns the time by Redis's clock. [limit.ErrAway] and
+// [limit.ErrBusy] mean that Redis was not asked. After another error it is unknown whether the hold was placed, unless [NotDone] reports
+// that it was not. Place leaves out the accounts outside of the team: see [Store.PlaceAll].
 func (r *Store) Place(ctx context.Context, h *limit.Hold, l *Loan) (limit.Verdict, time.Time, error) {
 	v, at, err := placeAlone(ctx, r, h, l)
 	if err == nil && v.Held != nil && len(h.Rated()) > 0 {
@@ -31,8 +31,8 @@ type Placement struct {
 	Err           error
 }
 
-// PlaceAll places the holds of a request in its accounts, the team's first, in one round trip: in each or not, as Place does. If one refuses
-// the caller gives the others back.
+// PlaceAll places the holds of a request in its accounts, the team's first, in one round trip; each is placed or refused separately, as
+// by Place. If one is refused, the caller gives the others back.
 func (r *Store) PlaceAll(ctx context.Context, all []*Placement) {
 	list, today := make(admissionGroup, len(all)), r.today.at(r.Now())
 	for i, p := range all {
@@ -63,7 +63,7 @@ func (r *Store) PlaceAll(ctx context.Context, all []*Placement) {
 func placeAlone(ctx context.Context, r *Store, h *limit.Hold, l *Loan) (v limit.Verdict, at time.Time, err error) {
 	var s versionedState
 	t := r.teams.Get(h.Team.ID)
-	err = r.whole(ctx, h.Team.ID, func() (err error) {
+	err = r.restoring(ctx, h.Team.ID, func() (err error) {
 		s, err = r.admit(ctx, h, l, t.version())
 		return err
 	})
@@ -87,7 +87,7 @@ func takeRated(ctx context.Context, r *Store, h *limit.Hold, v limit.Verdict) (l
 	fault, wait, err := r.takeOutside(ctx, h)
 	switch {
 	case notAsked(err): // the account's node; the hold was placed
-		return limit.Verdict{}, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // it must not be taken for ErrAway
+		return limit.Verdict{}, fmt.Errorf("the account's rates: %v", err) //nolint:errorlint // it must not match ErrAway
 	case err != nil:
 		return limit.Verdict{}, err
 	case wait > 0:
@@ -102,9 +102,9 @@ func takeRated(ctx context.Context, r *Store, h *limit.Hold, v limit.Verdict) (l
 	return v, nil
 }
 
-// whole makes a call about a team's accounts. If the accounts that this process knows are lost, it restores what is known and
-// repeats the call.
-func (r *Store) whole(ctx context.Context, team string, do func() error) (err error) {
+// restoring makes a call about a team's accounts. If the accounts that this process knows are lost, it restores them and repeats the
+// call.
+func (r *Store) restoring(ctx context.Context, team string, do func() error) (err error) {
 	for range 3 { // other replicas restore too, each with its epoch
 		if err = do(); !errors.Is(err, ErrNotDone) {
 			return err
@@ -123,7 +123,7 @@ func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version
 	}
 	a := newAdmission(r.teams.Get(h.Team.ID), r.today.at(r.Now()), h, l, known)
 	ask(ctx, r, admissionGroup{a})
-	if a.err != nil { // the client may still use it
+	if a.err != nil { // the client may still use the admission
 		return s, a.err
 	}
 	s = a.state
@@ -145,7 +145,7 @@ func ask(ctx context.Context, r *Store, list admissionGroup) {
 	}
 }
 
-// reuse gives an admission's memory to the next ones.
+// reuse returns an admission to the pool.
 func (a *admission) reuse() {
 	*a = admission{text: a.text, lent: a.lent}
 	admissions.Put(a)

@@ -129,7 +129,7 @@ func TestAccount(t *testing.T) {
 		}
 		ask := func(id, team string) limit.Verdict {
 			h := hold(id, file.Team(team), limit.Amounts{limit.Requests: 1, limit.Tokens: 40})
-			h.Outside = limit.AccountFor(file.Account, "gen2.6-image")
+			h.Outside = limit.OutsideFor(&teams.File{Account: file.Account}, "gen2.6-image")
 			return f.ask(h)
 		}
 		a, b := ask("a", "search"), ask("b", "shop")
@@ -160,7 +160,7 @@ func TestAccount(t *testing.T) {
 func TestShadowSparesNotTheAccount(t *testing.T) {
 	forms(t, func(f *form) {
 		h := hold("a", limittest.Team(f, "shadow: true", "rates: {requests: {per: 1m, limit: 10}}"), limit.Amounts{limit.Requests: 1})
-		h.Outside = limit.AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}, "")
+		h.Outside = limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
 		f.ask(h)
 		h.ID = "b"
 		if v := f.ask(h); v.Held != nil || v.Reason != limit.ReasonAccount || v.Limits[0].Left != 9 {

@@ -328,7 +328,7 @@ func TestALateExtensionShortensNothing(t *testing.T) {
 func TestAWholeBucketFits(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(t, "rates: {images: {per: 1m, limit: 7, burst: 4}}")
-		account := limit.AccountFor([]teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}, "")
+		account := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}}, "")
 		for n := range 3 {
 			if s := f.look(team); s.Rates[limit.Images].Left != 4 {
 				t.Errorf("%d: %d left of a full bucket of 4", n, s.Rates[limit.Images].Left)

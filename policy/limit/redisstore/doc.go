@@ -1,6 +1,6 @@
 // Package redisstore keeps the accounts of package limit in Redis, where all replicas share them.
 //
-// It promises what limit promises, also if calls are repeated, executed late, or lose their replies. Every change is one Lua script
+// It promises what limit promises, even if calls are repeated, executed late, or lose their replies. Every change is one Lua script
 // (directory scripts), and every change of a team's accounts raises their sequence number, so that a caller notices lost or older
 // memory. Then each replica restores what it knows (restore.lua). Package failover handles outages of Redis.
 //
@@ -11,7 +11,7 @@
 //
 //	key                                  type    lives                       written by                what
 //	sl1:epoch                            string  for ever                    Beat                      the name of Redis's memory
-//	sl1:currency_digits                  string  for ever                    agree                     what amounts of money count in: 9 or 6
+//	sl1:currency_digits                  string  for ever                    agree                     the decimals of amounts of money: 9 or 6
 //	sl1:teams                            set     for ever                    List                      the teams that ever sent a request
 //	sl1:replicas                         hash    fields 49 h                 replicas.lua              when each replica was alive, and outages
 //	sl1:{sl1:replicas}:parts             hash    fields 10 min               replicas.lua              each replica's part of what may be in flight
@@ -29,7 +29,7 @@
 //	sl1:{<team>}:hold:<id>               hash    400 days                    adjust.lua                a correction, who ordered it and why
 //	sl1:{<team>}:aside                   hash    400 days                    allowance, sweep          <replica>:<day>: an allowance, see aside.lua
 //	sl1:{<team>}:use:<yyyymmdd>          hash    400 days                    settle, batch, sweep      the ledger: <model>|<endpoint>|<unit>, its part |estimated;
-//	                                                                                                   behind the endpoint @<account> if that is not main;
+//	                                                                                                   after the endpoint @<account> if that is not main;
 //	                                                                                                   by kind: see kinds.lua
 //	sl1:{<team>}:use:<yyyymmdd>:tags     hash    400 days                    settle, sweep             the same for tags: <tag>||<unit>; #<tag> for each
 //	                                                                                                   of 1,000 at most, # their number

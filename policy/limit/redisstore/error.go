@@ -19,7 +19,7 @@ var errRestoring = errors.New("Redis lost its memory, and what the team has used
 // errOvertaken means that a later renewal of this process arrived before this one. Nothing was done.
 var errOvertaken = errors.New("a later renewal came first")
 
-// errMixed is a reply to another call: the connection is out of step.
+// errMixed means that a reply belongs to another call: the connection is out of step.
 var errMixed = errors.New("Redis sent the reply to another call") //nolint:staticcheck // a name
 
 // NotDone reports whether an error means that Redis changed nothing.

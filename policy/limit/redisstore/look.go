@@ -9,12 +9,12 @@ import (
 	"sluice/policy/teams"
 )
 
-// look is a question about a team's accounts, which takes nothing: its state, and how long its rates, or those of its keys, take to be full.
+// look reads a team's state, and how long its rates, or those of its keys, take to be full. It takes nothing.
 type look struct {
 	team  *team
 	rates []wiredRate // of the team
 	inner []rateArgs  // of its keys
-	keys  []string    // of each of these
+	keys  []string    // the key of each of inner
 	call  *call
 
 	versionedState
@@ -64,9 +64,9 @@ func (l *look) read(r *Store) (err error) {
 	return err
 }
 
-// alone asks about one team, and restores its accounts if they are lost.
-func (l *look) alone(ctx context.Context, r *Store) error {
-	err := r.whole(ctx, l.team.id, func() error {
+// send makes the call for one team, and restores its accounts if they are lost.
+func (l *look) send(ctx context.Context, r *Store) error {
+	err := r.restoring(ctx, l.team.id, func() error {
 		r.send(ctx, l.begin(r))
 		return l.read(r)
 	})
@@ -79,7 +79,7 @@ func (l *look) alone(ctx context.Context, r *Store) error {
 // Look returns a team's state. It takes nothing.
 func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error) {
 	l := newLook(r, team, false)
-	err := l.alone(ctx, r)
+	err := l.send(ctx, r)
 	return l.State, err
 }
 
@@ -94,7 +94,7 @@ func LookInside(ctx context.Context, r *Store, of *teams.Team, k limit.ScopeKind
 	}
 	l := newLook(r, of, true)
 	if len(l.keys) > 0 {
-		err = l.alone(ctx, r)
+		err = l.send(ctx, r)
 	}
 	return limit.KeyStandings(of, at, days[of.ID], l.fullOf), err
 }
@@ -102,7 +102,7 @@ func LookInside(ctx context.Context, r *Store, of *teams.Team, k limit.ScopeKind
 func (l *look) fullOf(key string) [limit.RateCount]time.Duration { return l.full[key] }
 
 // LookAll reports what [limit.Memory.LookAll] does, without the quotas of teams that have no rates, and without what cannot be read. It
-// takes nothing. It makes one round trip for all rates; inside teams at the same time two for what tags and keys used.
+// takes nothing. It makes one round trip for all rates, and at the same time, inside teams, two for the use of tags and keys.
 func LookAll(ctx context.Context, r *Store, list []*teams.Team, inside bool, at time.Time) [][]limit.Standing {
 	looks, calls, used := make([]*look, len(list)), make([]*call, 0, len(list)), [limit.InnerScopes]map[string][]limit.InnerDay{}
 	var parts [limit.InnerScopes][]*teams.Team
@@ -144,7 +144,7 @@ func LookAll(ctx context.Context, r *Store, list []*teams.Team, inside bool, at 
 	return all
 }
 
-// innerDays reads what the parts of teams, of a kind, used and hold on the days that their limits count, by the team.
+// innerDays reads, by team, what its parts of a kind used and hold on the days that their limits count.
 func innerDays(ctx context.Context, r *Store, list []*teams.Team, k limit.ScopeKind, at time.Time) (map[string][]limit.InnerDay, error) {
 	all := newReading(r, k, tripStep)
 	all.held = map[dayRow]limit.Amounts{}

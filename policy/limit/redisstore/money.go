@@ -13,14 +13,14 @@ import (
 	"sluice/policy/unit"
 )
 
-// moneyKey has the number of digits behind the point that amounts of money in Redis have. The first process that charges something writes
-// it. It never changes, because every amount in Redis is read by it.
+// moneyKey holds the number of decimals of all amounts of money in Redis. The first process that charges something writes it. It never
+// changes, because every amount is read by it.
 const moneyKey = schema + "currency_digits"
 
-// agreement is what this process knows of that.
+// agreement is what this process knows of moneyKey.
 type agreement struct {
 	Money unit.Money // what this process counts in
-	// OnOtherMoney is called when it turns out that Redis counts in something else, with [limit.ErrMoney] and why. Nil: nothing is called.
+	// OnOtherMoney is called with [limit.ErrMoney] and the reason when Redis turns out to count in another Money. Nil: nothing is called.
 	OnOtherMoney func(err error)
 	in           redis.UniversalClient
 	agreed       atomic.Bool
@@ -28,9 +28,9 @@ type agreement struct {
 	fault        atomic.Pointer[error] // nil: none is known
 }
 
-// Agree makes sure, before this process first writes an amount, that amounts in Redis count in what its own do. Its error is
-// [limit.ErrMoney] if they do not. It takes no round trip if a beat has found out, one if the beat found that nothing was charged, and
-// else two.
+// Agree makes sure, before this process first writes an amount, that Redis counts in the same Money as this process; else its error is
+// [limit.ErrMoney]. It takes no round trip if a beat has read Redis's Money, one if the beat found that nothing was charged, and else
+// two.
 func (a *agreement) Agree(ctx context.Context) error {
 	if a.agreed.Load() {
 		return nil
@@ -39,7 +39,7 @@ func (a *agreement) Agree(ctx context.Context) error {
 	if !a.unused.Load() {
 		m, known, err = CountsIn(ctx, a.in)
 	}
-	if err == nil && (!known || m == a.Money) { // what another has is not written: it may only follow from the list of teams
+	if err == nil && (!known || m == a.Money) { // another Money is never written: it may only follow from the list of teams
 		m, err = claimMoney(ctx, a.in, a.Money)
 	}
 	if err == nil || errors.Is(err, limit.ErrMoney) {
@@ -49,8 +49,7 @@ func (a *agreement) Agree(ctx context.Context) error {
 	return err
 }
 
-// MoneyFault returns [limit.ErrMoney], and why, while amounts in Redis are known to count in something else than those of this process. It
-// makes no call.
+// MoneyFault returns [limit.ErrMoney] and the reason while Redis is known to count in another Money than this process. It makes no call.
 func (a *agreement) MoneyFault() error {
 	if fault := a.fault.Load(); fault != nil {
 		return *fault
@@ -58,15 +57,15 @@ func (a *agreement) MoneyFault() error {
 	return nil
 }
 
-// heard takes a beat's answer about money.
-func (a *agreement) heard(m unit.Money, known bool, err error) {
+// observe records a beat's answer about money.
+func (a *agreement) observe(m unit.Money, known bool, err error) {
 	a.unused.Store(!known && err == nil)
 	if known || errors.Is(err, limit.ErrMoney) {
 		a.agreed.Store(a.learn(m, err) == nil)
 	}
 }
 
-// learn takes what amounts in Redis count in, or why this version cannot read that, and returns the fault of this process.
+// learn records the Money of Redis, or why this version cannot read it, and returns the error of this process.
 func (a *agreement) learn(m unit.Money, fault error) error {
 	if other := a.Money.Fixed(m); fault == nil && other != nil {
 		fault = fmt.Errorf("%w: %w", limit.ErrMoney, other)
@@ -82,7 +81,7 @@ func (a *agreement) learn(m unit.Money, fault error) error {
 	return fault
 }
 
-// claimMoney writes what amounts count in unless another process has, and returns what was written first.
+// claimMoney writes the Money of this process unless another process has written one, and returns the one that was written first.
 func claimMoney(ctx context.Context, client redis.UniversalClient, m unit.Money) (unit.Money, error) {
 	pipe := client.Pipeline()
 	pipe.SetNX(ctx, moneyKey, m.Digits(), 0)
@@ -93,7 +92,7 @@ func claimMoney(ctx context.Context, client redis.UniversalClient, m unit.Money)
 	return readMoney(got.Val())
 }
 
-// moneyAsked is the question what amounts of money in Redis count in, in a pipeline.
+// moneyAsked are the commands of a pipeline that read the Money of Redis.
 type moneyAsked struct {
 	got  *redis.StringCmd
 	used *redis.IntCmd
@@ -103,7 +102,7 @@ func askMoney(ctx context.Context, pipe redis.Pipeliner) moneyAsked {
 	return moneyAsked{pipe.Get(ctx, moneyKey), pipe.Exists(ctx, namesKey)}
 }
 
-// answer is that of [CountsIn].
+// answer is the result of [CountsIn].
 func (q moneyAsked) answer() (m unit.Money, known bool, err error) {
 	switch err := q.got.Err(); {
 	case errors.Is(err, redis.Nil):
@@ -115,8 +114,8 @@ func (q moneyAsked) answer() (m unit.Money, known bool, err error) {
 	return m, err == nil, err
 }
 
-// CountsIn returns what amounts of money in Redis count in. Where a version before this has charged something, that is [unit.Nanos]. It is
-// not known before anything was charged. The error is [limit.ErrMoney] if only a later version can read it.
+// CountsIn returns the Money in which Redis counts. Where an older version has charged something, that is [unit.Nanos]. It is unknown
+// until something was charged. The error is [limit.ErrMoney] if only a later version can read it.
 func CountsIn(ctx context.Context, client redis.UniversalClient) (m unit.Money, known bool, err error) {
 	pipe := client.Pipeline()
 	asked := askMoney(ctx, pipe)
@@ -126,7 +125,7 @@ func CountsIn(ctx context.Context, client redis.UniversalClient) (m unit.Money, 
 	return asked.answer()
 }
 
-// CheckMoney returns the fault of a process that would count in something else than Redis does; nil also if that is not known at the moment.
+// CheckMoney returns the error of a process that would count in another Money than Redis; nil also if Redis's is unknown at the moment.
 func CheckMoney(ctx context.Context, client redis.UniversalClient, own unit.Money) error {
 	m, known, err := CountsIn(ctx, client)
 	switch {

@@ -11,10 +11,10 @@ import (
 // Names are the lists of the teams that ever sent a request, and of the accounts outside of the teams.
 type Names struct {
 	in    redis.UniversalClient
-	agree func(context.Context) error // an account in a list stands for use: without what was agreed on, for that of a version before
+	agree func(context.Context) error // called first: an account that is listed without an agreed Money counts as charged by an older version
 }
 
-// listOf is the key of the list that has an account.
+// listOf is the key of the list that an account belongs to.
 func listOf(account string) string {
 	if teams.IsOutside(account) {
 		return outsideKey

@@ -9,15 +9,15 @@ import (
 	"sluice/policy/unit"
 )
 
-// outsideRows are rates outside of the teams, as outside.lua takes them: the accounts' at the service, in a slot of their own. They
-// have no ids, so no call about them is retried. A lost correction refills within the rate's period.
+// outsideRows are rates outside of the teams, as outside.lua takes them: those of the accounts at the service, in a slot of their own.
+// Calls about them have no ids, so none is retried. A lost correction refills within the rate's period.
 type outsideRows struct {
 	rates   []teams.Rate
 	keys    []any
 	Force   bool       `json:"force"`
 	Look    bool       `json:"look,omitzero"` // takes nothing
 	Rates   []rateArgs `json:"rates"`
-	Amounts []int64    `json:"amounts"` // what is taken of each, below 0 is given back
+	Amounts []int64    `json:"amounts"` // what is taken of each; negative: given back
 }
 
 // add adds what a scope takes, less what was taken before. The latest reading of a rate counts, if a reload changed it.
@@ -77,7 +77,7 @@ func MoveRated(ctx context.Context, r *Store, m *limit.Move) (fault teams.Rate, 
 // correctionTime is how long a correction of rates outside of the teams may take.
 const correctionTime = time.Second
 
-// correctOutside brings those rates from what was held to what was used, for all settled charges in one call.
+// correctOutside corrects the rates outside of the teams from what was held to what was used, for all settled charges in one call.
 func (w *wire) correctOutside(ctx context.Context, charges []*limit.Charge) {
 	rows := outsideRows{Force: true}
 	for _, c := range charges {

@@ -12,8 +12,8 @@ import (
 	"sluice/policy/unit"
 )
 
-// plan is the arguments of admit.lua that are the same for all requests of a team that are charged in the same units. It is made
-// once for each reading of the teams file. All are converted once.
+// plan is the arguments of admit.lua that are the same for all requests of a team that are charged in the same units. It is made once
+// for each reading of the teams file, and its arguments are converted once.
 type plan struct {
 	units  []int
 	rates  []planRate
@@ -26,7 +26,7 @@ type plan struct {
 	takes, shadow, tasks any // rateSet, whether the team is in shadow mode, the most open tasks
 }
 
-// inText is the name of a scope that the text of each hold names.
+// inText stands for the name of a scope that is in the text of each hold.
 const inText = "@"
 
 // planScope is a kind of scopes inside the team, and its quotas that are set, by their places among day and month of each unit.
@@ -70,10 +70,9 @@ func newPlan(w *wiredTerms, amounts *limit.Amounts) *plan {
 	t := &w.terms
 	p := &plan{rateSet: t.RateSet(), takes: strconv.Itoa(int(t.RateSet())), shadow: flag(t.Shadow), tasks: strconv.FormatInt(t.Tasks, 10)}
 	for unit, n := range amounts {
-		if n == 0 {
-			continue
+		if n != 0 {
+			p.units = append(p.units, unit)
 		}
-		p.units = append(p.units, unit)
 	}
 	for i := range w.rates {
 		if r := &w.rates[i]; amounts[r.Unit-1] > 0 {
@@ -124,7 +123,7 @@ func (p *plan) tasksFor(task bool) any {
 	return p.tasks
 }
 
-// fixed returns the arguments from the number of units to the rates, on a day.
+// fixed returns the arguments from the number of units to the rates, for a day.
 func (p *plan) fixed(day int) []any {
 	if f := p.fields.Load(); f != nil && f.day == day {
 		return f.fixed
@@ -156,10 +155,11 @@ func fieldOf(day, quota int, of string) string {
 	return strconv.Itoa(periodOf(day, quota)) + ":" + string(unit.Names[quota/2]) + of
 }
 
-// quota is the number of the quota that has a place in a list of day and month of each unit charged.
+// quota is the number of the quota at an index of a list of day and month of each unit charged.
 func (p *plan) quota(at int) int { return 2*p.units[at/2] + at%2 }
 
-// limit is the number of the limit that admit.lua finds at fault: the rates, the tasks, and the quotas of each scope have numbers from 1.
+// limit is the number of the limit that admit.lua names as the refusing one. There the rates, the tasks, and the quotas of each scope
+// are numbered from 1.
 func (p *plan) limit(fault int) int {
 	quota, width := fault-len(p.rates)-2, len(p.quotas)
 	switch {
@@ -219,7 +219,7 @@ type dayFields struct {
 	held, used [limit.QuotaCount]any // converted once
 }
 
-// fieldsNow keeps those of the day that was asked for last.
+// fieldsNow keeps the fields of the day that was requested last.
 type fieldsNow struct{ kept atomic.Pointer[dayFields] }
 
 func (f *fieldsNow) on(day int) *dayFields {

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// reachedArgs are the thresholds of quotas that a settlement may announce, in the arguments of its script.
+// reachedArgs are the thresholds of quotas that a settlement may pass, as arguments of its script.
 type reachedArgs struct {
 	*outbox.Written
 	Quotas []thresholdArgs `json:"quotas"`
@@ -35,7 +35,7 @@ type thresholdArgs struct {
 	Digits int     `json:"digits"`
 }
 
-// reachedOf returns the thresholds of a group's quotas that are announced when they are passed, and the draft that says to whom; nil: none.
+// reachedOf returns the thresholds that a group's charges may pass, and the draft with the targets of their announcement; nil: none.
 func reachedOf(r *Store, charges []*limit.Charge) (*reachedArgs, *event.Draft) {
 	if r.Events == nil {
 		return nil, nil
@@ -53,7 +53,7 @@ func reachedOf(r *Store, charges []*limit.Charge) (*reachedArgs, *event.Draft) {
 	return args, draft
 }
 
-// thresholds are those of an account's quotas as a whole, on the date that was last read.
+// thresholds are those of an account's own quotas, on the date that was last read.
 func thresholds(r *Store, account string, o *own) (all []thresholdArgs) {
 	if r.Events == nil || r.Alerts == nil {
 		return nil
@@ -71,11 +71,11 @@ func thresholds(r *Store, account string, o *own) (all []thresholdArgs) {
 
 func thresholdArgsOf(t *limit.Thresholds) thresholdArgs {
 	a := thresholdArgs{
-		Period: strconv.Itoa(t.Period), Memory: outbox.FirstsEnd, Name: strings.TrimSuffix(t.Name(0), "0"), Limit: t.Limit, Digits: t.Money.Behind(t.Unit()),
+		Period: strconv.Itoa(t.Period), Memory: outbox.FirstsEnd, Name: strings.TrimSuffix(t.Name(0), "0"), Limit: t.Limit, Digits: t.Money.Decimals(t.Unit()),
 	}
 	if a.Head, a.Tail = t.Text(); t.Inside() {
 		a.Kind, a.Of, a.Unit, a.Own = innerKeys[t.Scope], t.Of, string(t.Unit()), t.Scope == limit.ScopeKey
-		a.Memory += ":" + a.Period // clients can invent values of tags: it goes with its period
+		a.Memory += ":" + a.Period // clients can invent values of tags: the memory ends with the period
 	} else {
 		a.Field = a.Period + ":" + string(unit.Names[t.Quota/2]) + ":used"
 	}
@@ -94,17 +94,17 @@ func (a *reachedArgs) text() string {
 	return string(text)
 }
 
-// with returns the announcing script if a quota's threshold may be passed, else plain, which has no code for it.
-func (a *reachedArgs) with(telling, plain *script) *script {
+// with returns the announcing script if a threshold may be passed, else the silent one, which has no code for it.
+func (a *reachedArgs) with(telling, silent *script) *script {
 	if a == nil {
-		return plain
+		return silent
 	}
 	return telling
 }
 
-// told reports to the outbox the events that a script wrote, and how many older ones it dropped. It returns the dropped ones that are
-// still to be reported. If the reply is lost, the outbox's walk finds the deliveries.
-func (s *settlement) told(ctx context.Context, r *Store, events, displaced int64) int64 {
+// reportEvents reports to the outbox how many events a script wrote, and how many older ones it dropped. It returns the dropped ones
+// that are still to be reported. If the reply is lost, the outbox's walk finds the deliveries.
+func (s *settlement) reportEvents(ctx context.Context, r *Store, events, displaced int64) int64 {
 	if events == 0 {
 		return displaced
 	}

@@ -48,11 +48,11 @@ func (r *Store) Beat(ctx context.Context, last time.Time, has limit.Flight) (b B
 	if err := got.Err(); err != nil {
 		return b, err
 	}
-	in, err := r.said(c)
+	in, err := r.replyTo(c)
 	if err != nil {
 		return b, err
 	}
-	r.agreement.heard(asked.answer())
+	r.agreement.observe(asked.answer())
 	_, run, _ := strings.Cut(info.Val(), "run_id:")
 	run, _, _ = strings.Cut(run, "\r")
 	b = Beat{Memory: got.Val(), Run: run, At: time.UnixMicro(in.next()).UTC(), Alive: in.next(), Back: in.next() == 1, Gap: [2]int64{in.next(), in.next()}, Part: in.next()}
@@ -64,7 +64,7 @@ func (r *Store) Beat(ctx context.Context, last time.Time, has limit.Flight) (b B
 	return b, in.end()
 }
 
-// Leave reports that this process ends, so that its part is free at once.
+// Leave reports that this process ends, so that its part is free immediately.
 func Leave(ctx context.Context, r *Store) error {
 	return r.client.HSet(ctx, partsKey, r.Peer.ID, "left").Err()
 }

@@ -25,10 +25,10 @@ type reading struct {
 	client redis.UniversalClient
 	key    func(t *team, day int) string
 	step   int                      // fields of one round trip
-	kinds  bool                     // the ledger has kinds: that of tags has none
+	kinds  bool                     // the ledger has kinds: those of tags and keys have none
 	most   int                      // rows; 0: any number
 	count  int                      // of the rows that were read
-	held   map[dayRow]limit.Amounts // of the scopes inside one team; nil: it is not read
+	held   map[dayRow]limit.Amounts // of the scopes inside teams; nil: not read
 }
 
 // dayRow names a row: its team and day, and model|endpoint.
@@ -38,8 +38,8 @@ type dayRow struct {
 	name string
 }
 
-// read reads the ledger of teams for some days. It reads in steps: use that is posted meanwhile may be in one unit of a row and not
-// in another.
+// read reads the ledger of teams for some days. It reads in steps: use that is posted meanwhile may be in one unit of a row and not in
+// another.
 func (all *reading) read(ctx context.Context, teams []*team, days []int) ([]limit.Row, error) {
 	scans, err := all.begin(ctx, scansOf(teams, days))
 	if err != nil {
@@ -223,7 +223,7 @@ func innerRows(rows []limit.Row, by limit.ScopeKind) []limit.Row {
 	return rows
 }
 
-// newReading reads the ledger, or that of the scopes of a kind inside the team.
+// newReading returns a reading of the ledger, or of the ledger of the scopes of a kind inside the team.
 func newReading(r *Store, by limit.ScopeKind, step int) *reading {
 	key := func(t *team, day int) string { return t.day(day) }
 	inner := by == limit.ScopeTag || by == limit.ScopeKey
@@ -233,5 +233,5 @@ func newReading(r *Store, by limit.ScopeKind, step int) *reading {
 	return &reading{client: r.client, key: key, step: step, kinds: !inner}
 }
 
-// unkept is a team that is only read, and may not exist: else every requested name would stay in memory.
+// unkept is a team that is only read and may not exist: kept, every requested name would stay in memory.
 func unkept(id string) *team { return &team{teamKeys: keysOf(id)} }

@@ -12,13 +12,13 @@ import (
 	"sluice/policy/unit"
 )
 
-// The suffixes of ledger fields that have the estimated part, and of fields of tags that have what is held.
+// The suffixes of ledger fields with the estimated part, and of fields of scopes inside the team with what is held.
 const (
 	estimatedPart = "|estimated"
 	heldPart      = "|held"
 )
 
-// fieldsOfRow is how many fields a row has at least, usually: requests, tokens, spend, its kinds.
+// fieldsOfRow is the usual least number of fields of a row: requests, tokens, spend, its kinds.
 const fieldsOfRow = 4
 
 // dayScan is how far a day of a team has been read.
@@ -89,12 +89,12 @@ func (all *reading) rowAt(s *dayScan, of string, split int) int {
 	return at
 }
 
-// kindsName is how many bytes of a name's digest name the field with what a row used by kind. Of a thousand rows of a day two have the same
-// in one of 500 million days.
+// kindsName is how many bytes of a name's digest name the field with what a row used by kind. Of a thousand rows of a day, two have the
+// same bytes on one day in 500 million.
 const kindsName = 6
 
-// kindsField is the field of a row by its name, [limit.LedgerName]: kinds_field of kinds.lua. Every other field but "day" is longer, also than
-// this one with the number of a piece behind it.
+// kindsField is the field with the kinds of a row by its name, [limit.LedgerName]: kinds_field of kinds.lua. Every other field but "day"
+// is longer, even than this one followed by the number of a piece.
 func kindsField(row string) string {
 	sum := sha1.Sum([]byte(row)) //nolint:gosec // as above
 	return string(sum[:kindsName])
@@ -102,7 +102,7 @@ func kindsField(row string) string {
 
 func isKindsField(field string) bool { return len(field) >= kindsName && len(field) <= kindsName+2 }
 
-// addPiece adds a piece of what a row used by kind: the first has no number, the next is 2.
+// addPiece adds a piece of what a row used by kind: the first has no number, the second has 2.
 func (s *dayScan) addPiece(field, value string) {
 	n, err := strconv.Atoi(field[kindsName:])
 	if len(field) == kindsName {

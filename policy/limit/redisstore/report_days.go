@@ -20,8 +20,8 @@ const (
 	overKept  = 10 * time.Minute // then a day that is over is read again, because replicas of the version before do not count its changes
 )
 
-// keptDays is the ledger of all teams on the days that were read last. A team is read again when the version of its accounts has changed,
-// which each change of its ledger raises; of days that are over, when such days have changed.
+// keptDays is the ledger of all teams on the days that were read last. A team's day is read again when the version of its accounts has
+// changed, which each change of its ledger raises; a day that is over, when the team's days that are over have changed.
 type keptDays struct {
 	mu    sync.Mutex // held while days are read
 	days  map[int]*keptDay
@@ -43,11 +43,12 @@ type keptPart struct {
 type stage struct {
 	version
 	past int64     // changes of days that are over
-	at   time.Time // of the question, by Redis's clock
+	at   time.Time // when it was read, by Redis's clock
 }
 
-// Days returns the ledger of all teams, or that of their tags or keys, on each of a few days. It usually makes two round trips, the
-// versions and the sizes of what is not kept, and what has changed; one more if there is a team that this process did not know, or Redis lost some.
+// Days returns the ledger of all teams, or of their tags or keys, on each of a few days. It usually makes two round trips: the versions
+// and the sizes of what is not kept, and what has changed; one more if there is a team that this process did not know, or Redis lost
+// some.
 func Days(ctx context.Context, r *Store, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error) {
 	k := &r.days[by]
 	k.mu.Lock()
@@ -106,7 +107,7 @@ func readStage(fields []any, at time.Time) stage {
 	return s
 }
 
-// size is about how many fields a day of a team has that is kept; 0: it is not kept.
+// size is the approximate number of fields of a kept day of a team; 0: it is not kept.
 func (k *keptDays) size(s *dayScan) (fields int) {
 	if of := k.days[s.day]; of != nil {
 		fields = 4 * len(of.teams[s.team.id].rows)
@@ -125,7 +126,8 @@ func (k *keptDays) has(s *dayScan, now stage) bool {
 	return was.version == now.version || over && was.epoch == now.epoch && was.seq < now.seq && was.past == now.past
 }
 
-// update keeps the days that were read, and returns them. Scans are of all days of teams that have rows; those that are kept were not read.
+// update keeps the days that were read, and returns them. Scans cover all days of teams that have rows; those that are still kept were
+// not read.
 func (k *keptDays) update(days []int, scans []*dayScan, now map[string]stage) map[int]limit.DayRows {
 	fresh, list := map[int]*keptDay{}, map[int]limit.DayRows{}
 	for _, day := range days {
@@ -159,7 +161,7 @@ func (k *keptDays) update(days []int, scans []*dayScan, now map[string]stage) ma
 	return list
 }
 
-// keep keeps days beside those of before, the last ones.
+// keep adds days to the kept ones, and drops the earliest ones beyond the bounds.
 func (k *keptDays) keep(fresh map[int]*keptDay) {
 	maps.DeleteFunc(k.days, func(day int, _ *keptDay) bool { return fresh[day] != nil })
 	if k.days == nil {

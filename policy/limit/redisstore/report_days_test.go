@@ -141,7 +141,7 @@ func TestDaysThatAreOverAreReadAgainOnlyAfterTheyChanged(t *testing.T) {
 	reads("another charge of today", 1, charge)
 	reads("a batch", 2, func() {
 		c := &limit.Charge{Held: f.held(batched), Team: team, Amounts: one}
-		if got := f.redis.SettleAll(t.Context(), []*limit.Charge{c}, true)[0]; !got.Done || !plain(c, yesterday) {
+		if got := f.redis.SettleAll(t.Context(), []*limit.Charge{c}, true)[0]; !got.Done || !batchable(c, yesterday) {
 			t.Errorf("the batch: %+v", got)
 		}
 	})

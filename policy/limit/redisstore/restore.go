@@ -24,11 +24,11 @@ const (
 	RestoringTime = 2 * time.Second
 )
 
-// Peer is this process among the replicas. The zero Peer is alone and sets nothing aside.
+// Peer is this process among the replicas. The zero Peer has no others and sets nothing aside.
 type Peer struct {
 	ID    string
 	Alive func() int64            // replicas that may have something to restore
-	Gap   func() (from, to int64) // the last time in which Redis was away for all, in microseconds; 0: not known
+	Gap   func() (from, to int64) // the last time in which Redis was away for all replicas, in microseconds; 0: unknown
 	Lease time.Duration
 	Aside func(team string) (call int64, rows []SetAside) // what the process may spend of a team, or has spent without Redis
 }
@@ -41,7 +41,7 @@ type SetAside struct {
 
 // Loss is a replica's knowledge of a loss of Redis's memory.
 type Loss struct {
-	Lately bool // the memory is new, and there was another one before
+	Recent bool // the memory is new, and replaced another one
 	Listed bool // the team is in the list of those that ever sent a request
 }
 
@@ -61,13 +61,13 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	o.mu.Lock()
 	again := known.epoch != 0 && r.Now().Sub(o.restored) < 2*RestoringTime // the data lost then has been restored
 	o.mu.Unlock()
-	call := restoration{Loss: m, wentBack: m.Lately && !r.Cluster && !again, known: known}
+	call := restoration{Loss: m, wentBack: m.Recent && !r.Cluster && !again, known: known}
 	if r.Peer.Aside != nil {
 		call.number, call.rows = r.Peer.Aside(team)
 	}
 	var holds []ownHold
 	var scopes []scopeUse
-	if known.epoch != 0 { // else what was charged is in the accounts that there are now
+	if known.epoch != 0 { // else all that was charged is in the present accounts
 		call.counts, holds, scopes = o.counts(), o.all(), o.scopes()
 		if len(call.counts) > 0 {
 			call.told = thresholds(r, team, o.own)
@@ -114,7 +114,7 @@ type restoration struct {
 	wentBack bool // Redis's memory is not what this process knew
 	known    version
 	counts   []count
-	told     []thresholdArgs // of what the counts reach
+	told     []thresholdArgs // that the counts reach
 	number   int64           // of the call, for rows
 	rows     []SetAside
 	holds    []ownHold
@@ -122,10 +122,10 @@ type restoration struct {
 	last     bool
 }
 
-// mayBeLost is for a team without accounts: 0 it is new, 1 they were lost, 2 they were lost if none of its keys is left.
+// mayBeLost says of a team without accounts: 0 it is new, 1 they were lost, 2 they were lost if none of its keys is left.
 func (m *Loss) mayBeLost() int {
 	switch {
-	case m.Lately:
+	case m.Recent:
 		return 1
 	case m.Listed:
 		return 2
@@ -188,7 +188,7 @@ func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (v
 		args.Holds = append(args.Holds, hold)
 	}
 	c := r.begin(restoreScript, args, r.teams.Get(team).key)
-	c.none = len(args.Used)+len(args.Scopes)+len(args.Rows)+len(args.Holds) == 0
+	c.noMoney = len(args.Used)+len(args.Scopes)+len(args.Rows)+len(args.Holds) == 0
 	r.send(ctx, c)
 	return r.readState(c, nil)
 }
@@ -217,7 +217,7 @@ func (r *Store) CheckOwn(ctx context.Context, team string) error {
 		}
 		texts = append(texts, pipe.MGet(ctx, keys...))
 	}
-	epoch := pipe.HGet(ctx, o.quota, "epoch") // read last: the texts are of this epoch
+	epoch := pipe.HGet(ctx, o.quota, "epoch") // read last, so that the texts are of this epoch
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return err
 	}
@@ -235,7 +235,7 @@ func (r *Store) CheckOwn(ctx context.Context, team string) error {
 	return nil
 }
 
-// lapse is how long an allowance stays set aside after its lease has ended, as sweep.lua has it.
+// lapse is how long an allowance stays set aside after its lease has ended: LAPSE of sweep.lua.
 const lapse = time.Hour
 
 // LostAside is what is set aside for a day at a lost replica.

@@ -27,23 +27,23 @@ var (
 
 	admitScript      = newScript(sweeping, "admit")
 	admitInnerScript = newScript(sweeping, "inner", "admit")
-	lookScript       = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "look").writingNone()
+	lookScript       = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "look").withoutMoney()
 	batchScript      = newScript("buckets", "kinds", "batch")
 	batchTelling     = newScript("buckets", "kinds", writing, "told", "reached", "batch")
 	settleScript     = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", writing, "settle")
 	settleTelling    = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", writing, "told", "reached", "settle")
-	extendScript     = newScript("amounts", "named", "kinds", "holds", "extend").writingNone()
-	sweepScript      = newScript("amounts", "named", "kinds", "holds", "aside", "sweep").writingNone()
+	extendScript     = newScript("amounts", "named", "kinds", "holds", "extend").withoutMoney()
+	sweepScript      = newScript("amounts", "named", "kinds", "holds", "aside", "sweep").withoutMoney()
 	allowanceScript  = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "allowance")
 	restoreScript    = newScript("amounts", "named", "kinds", "holds", "aside", "told", "restore")
-	replicasScript   = newScript("named", "replicas").writingNone()
-	outsideScript    = newScript("buckets", "named", "outside").writingNone()
+	replicasScript   = newScript("named", "replicas").withoutMoney()
+	outsideScript    = newScript("buckets", "named", "outside").withoutMoney()
 	seedScript       = newScript("named", "seed")
 	adjustScript     = newScript("amounts", "named", "kinds", "holds", "adjust")
 )
 
-// sweeping is holds.lua as a function, so that an admission that sweeps nothing does not run it. A team without limits inside it has no
-// inner.
+// sweeping is holds.lua as a function, so that an admission that sweeps nothing does not run it. Without limits inside the team, inner
+// is nil.
 const sweeping = "sweeping"
 
 // writing is the library that writes events.
@@ -52,10 +52,10 @@ const writing = "writing"
 // script is a Lua script. Unlike the library's scripts it returns numbers only and takes its keys among its arguments, which saves
 // allocations.
 type script struct {
-	source string
-	digest any         // a string
-	known  atomic.Bool // Redis has most likely its text
-	none   bool        // it writes to Redis no amount of money from its arguments, so it needs no agreement on the digits
+	source  string
+	digest  any         // a string
+	known   atomic.Bool // Redis most likely has its text
+	noMoney bool        // it writes no amount of money from its arguments, so it needs no agreement on the decimals
 }
 
 func newScript(parts ...string) *script {
@@ -78,8 +78,8 @@ func scriptOf(source string) *script {
 	return &script{source: source, digest: hex.EncodeToString(sum[:])}
 }
 
-func (s *script) writingNone() *script {
-	s.none = true
+func (s *script) withoutMoney() *script {
+	s.noMoney = true
 	return s
 }
 
@@ -94,8 +94,8 @@ func part(name string) string {
 // remembered is how long Redis remembers a settled hold, so that a settlement whose reply was lost can be sent again.
 const remembered = 15 * time.Minute
 
-// tables gives the scripts the table of units, the pattern of a text of amounts, what they know of kinds, and for how many milliseconds a settled
-// hold is remembered.
+// tables gives the scripts the table of units, the pattern of a text of amounts, the constants of kinds, and for how many milliseconds a
+// settled hold is remembered.
 func tables() string {
 	words, each := make([]string, unit.Count), make([]string, unit.Count)
 	for i, name := range unit.Names {
@@ -123,7 +123,7 @@ type call struct {
 	body     wireText // the script's arguments by name
 	known    version  // of the accounts, where the arguments have it
 	clock    int64    // microseconds, or 0 for Redis's own time
-	none     bool     // it writes no amount of money of this process
+	noMoney  bool     // it writes no amount of money of this process
 	number   int64    // random; the reply begins with it, so that another call's reply is detected
 	reply    *redis.IntSliceCmd
 
@@ -140,7 +140,7 @@ func (t *wireText) MarshalBinary() ([]byte, error) { return *t, nil }
 // named is the key and the text of a hold that is settled.
 type named struct{ key, text wireText }
 
-// calls are used calls, whose memory the next ones use.
+// calls pools calls, so that the next ones reuse their memory.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
 // begin returns a call with its keys and its arguments by name.
@@ -153,17 +153,17 @@ func (w *wire) begin(s *script, body any, keys ...any) *call {
 	return c
 }
 
-// reuse gives the memory of a call that was answered to the next ones.
+// reuse returns a call that was answered to the pool.
 func (c *call) reuse() {
 	clear(c.args)
 	*c = call{args: c.args[:0], names: c.names[:0], text: c.text[:0]}
 	calls.Put(c)
 }
 
-// start begins a call's arguments, up to its keys. A script is called by its digest once Redis has answered a call with its text: over a slow
-// network there may be no time for a second round trip.
+// start begins a call's arguments, up to its keys. A script is called by its digest once Redis has answered a call with its text: over a
+// slow network there may be no time for a second round trip.
 func (c *call) start(s *script, keys int) *call {
-	c.script, c.none = s, s.none
+	c.script, c.noMoney = s, s.noMoney
 	if s.known.Load() {
 		c.args = append(c.args[:0], "evalsha", s.digest, keys)
 	} else {
@@ -178,8 +178,8 @@ func (c *call) begun(clock int64) {
 	c.args = append(c.args, &c.clock, &c.number)
 }
 
-// send sends calls in one round trip. Afterwards each has its reply or its error. A script that Redis does not know by its digest is
-// sent as text once, and its other calls in one more round trip.
+// send sends calls in one round trip. Afterwards each has its reply or its error. If Redis does not know a script's digest, the first
+// call is sent again with the text, and the script's other calls in one more round trip.
 func (w *wire) send(ctx context.Context, calls ...*call) {
 	if err := w.mayChange(ctx, calls); err != nil {
 		for _, c := range calls {
@@ -203,17 +203,17 @@ func (w *wire) send(ctx context.Context, calls ...*call) {
 	w.finish(ctx, failed, calls...)
 }
 
-// mayChange returns why calls cannot be sent: they would write amounts of money to accounts that count in something else.
+// mayChange returns why calls cannot be sent: they would write amounts of money to accounts that count in another Money.
 func (w *wire) mayChange(ctx context.Context, calls []*call) error {
 	for _, c := range calls {
-		if !c.none {
+		if !c.noMoney {
 			return w.Agree(ctx)
 		}
 	}
 	return nil
 }
 
-// finish sends again what Redis did not know by its digest, and notes the error of a round trip that failed as a whole.
+// finish repeats the calls whose digests Redis did not know, and records the error of a round trip that failed as a whole.
 func (w *wire) finish(ctx context.Context, failed error, calls ...*call) {
 	var again []*call
 	var known map[*script]bool // whose text was sent now
@@ -250,11 +250,11 @@ type reply struct {
 // run sends a call, and returns its reply.
 func (w *wire) run(ctx context.Context, c *call) (*reply, error) {
 	w.send(ctx, c)
-	return w.said(c)
+	return w.replyTo(c)
 }
 
-// said returns a reply behind its number, which it checks. A short reply has the reason why nothing was done.
-func (w *wire) said(c *call) (*reply, error) {
+// replyTo returns the reply after its number, which it checks. A short reply says why nothing was done.
+func (w *wire) replyTo(c *call) (*reply, error) {
 	numbers, err := c.reply.Result()
 	switch {
 	case err != nil && !strings.HasPrefix(err.Error(), "redis: can't parse"):

@@ -43,7 +43,7 @@ func TestForgottenScriptsCostTwoTrips(t *testing.T) {
 	}
 	r.send(t.Context(), calls...)
 	for i, c := range calls {
-		if _, err := r.said(c); err != nil {
+		if _, err := r.replyTo(c); err != nil {
 			t.Errorf("call %d: %v", i, err)
 		}
 	}

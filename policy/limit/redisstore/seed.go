@@ -15,16 +15,16 @@ import (
 	"sluice/policy/unit"
 )
 
-// errSeeded is the error of a seeding that others overtook again and again.
-var errSeeded = errors.New("other replicas change the account at the same time")
+// errRaced is the error of a seeding during which other replicas changed the account each time.
+var errRaced = errors.New("other replicas change the account at the same time")
 
-// Seed makes sure that an account outside of the teams counts what all teams used of it, and lists this replica as one that charges it with
-// the teams. It raises the account in three cases: it was never seeded; a replica that has run since then is not in the list, and so charged
-// only the teams; or this replica charged only the teams (alone). It errs upwards: by what is admitted while it reads, and by what requests
-// in flight hold and will not use. It changes nothing in an account that is being restored.
+// Seed makes sure that an account outside of the teams counts what all teams used of it, and lists this replica as one that charges it
+// with the teams. It raises the account's use in three cases: it was never seeded; a replica that has run since then is not in the list,
+// and so charged only the teams; or this replica charged only the teams (alone). The use may then be too large: by what is admitted
+// while it reads, and by what requests in flight hold and will not use. It changes nothing in an account that is being restored.
 func Seed(ctx context.Context, r *Store, account string, alone bool) error {
 	for range 3 {
-		f, err := readForce(ctx, r, account)
+		f, err := readSeedState(ctx, r, account)
 		if err != nil {
 			return err
 		}
@@ -41,17 +41,17 @@ func Seed(ctx context.Context, r *Store, account string, alone bool) error {
 			return err
 		}
 	}
-	return errSeeded
+	return errRaced
 }
 
-// Unlist takes this replica out of the list of those that charge an account outside of the teams.
+// Unlist removes this replica from the list of those that charge an account outside of the teams.
 func Unlist(ctx context.Context, r *Store, account string) error {
 	return r.client.HDel(ctx, r.teams.Get(account).chargers(), r.Peer.ID).Err()
 }
 
-// inForce is since when an account outside of the teams counts, and where.
-type inForce struct {
-	at     time.Time // of reading, by Redis's clock
+// seedState is when an account outside of the teams was raised last, and which replicas charge it.
+type seedState struct {
+	at     time.Time // when it was read, by Redis's clock
 	raised int64     // when it was raised last, in microseconds by Redis's clock; 0: never
 	lists  map[string]bool
 	live   []string         // replicas that Redis remembers
@@ -59,7 +59,7 @@ type inForce struct {
 }
 
 // incomplete reports whether a replica other than this one was alive after the account was raised, and did not charge it.
-func (f *inForce) incomplete(own string) bool {
+func (f *seedState) incomplete(own string) bool {
 	if f.raised == 0 {
 		return true
 	}
@@ -71,7 +71,7 @@ func (f *inForce) incomplete(own string) bool {
 	return false
 }
 
-func readForce(ctx context.Context, r *Store, account string) (f inForce, err error) {
+func readSeedState(ctx context.Context, r *Store, account string) (f seedState, err error) {
 	k := r.teams.Get(account)
 	pipe := r.client.Pipeline()
 	now, raised := pipe.Time(ctx), pipe.HGet(ctx, k.quota, "raised")
@@ -99,11 +99,11 @@ func readForce(ctx context.Context, r *Store, account string) (f inForce, err er
 	return f, nil
 }
 
-// beatField is the longest field of the hash of replicas that names no replica.
+// beatField is the length of the longest field of the hash of replicas that names no replica.
 const beatField = 5
 
-// missing is what an account outside of the teams lacks of what all teams used and hold of it. It reads the account first: what is admitted
-// while it reads counts twice, and not never.
+// missing is what an account outside of the teams lacks of what all teams used and hold of it. It reads the account first: what is
+// admitted while it reads counts twice rather than not at all.
 func missing(ctx context.Context, r *Store, account string, date limit.Calendar) ([]seedRow, error) {
 	fields := make([]string, 0, 2*limit.QuotaCount)
 	for q := range limit.QuotaCount {
@@ -173,10 +173,10 @@ type seedRow struct {
 // runSeed runs seed.lua, and reports false if another replica changed the account meanwhile.
 func runSeed(ctx context.Context, r *Store, account string, args seedArgs) (done bool, err error) {
 	t := r.teams.Get(account)
-	err = r.whole(ctx, account, func() error {
+	err = r.restoring(ctx, account, func() error {
 		args.knownArgs = t.version().args()
 		c := r.begin(seedScript, args, t.key)
-		c.none = len(args.Rows) == 0
+		c.noMoney = len(args.Rows) == 0
 		in, err := r.run(ctx, c)
 		if err != nil {
 			return err
@@ -188,8 +188,8 @@ func runSeed(ctx context.Context, r *Store, account string, args seedArgs) (done
 	return done, err
 }
 
-// takenAt is what all teams used and hold on an account at the service, on a date and in its month: by their open holds and the ledger. It
-// reads the holds first: what is settled while it reads counts twice, and not never.
+// takenAt is what all teams used and hold on an account at the service, on a date and in its month: by their open holds and the ledger.
+// It reads the holds first: what is settled while it reads counts twice rather than not at all.
 func takenAt(ctx context.Context, r *Store, account string, date *limit.Calendar) (all limit.Taken, err error) {
 	texts, err := openTexts(ctx, r)
 	if err != nil {
@@ -200,11 +200,7 @@ func takenAt(ctx context.Context, r *Store, account string, date *limit.Calendar
 			all.Add(date, day, &amounts)
 		}
 	}
-	days := make([]int, date.End[1].AddDate(0, 0, -1).Day())
-	for i := range days {
-		days[i] = date.Month*100 + i + 1
-	}
-	rows, err := r.Rows(ctx, limit.Query{Days: days, By: limit.ScopeAccount})
+	rows, err := r.Rows(ctx, limit.Query{Days: date.MonthDays(), By: limit.ScopeAccount})
 	for i := range rows {
 		if rows[i].Account == account {
 			all.Add(date, rows[i].Day, &rows[i].Used)

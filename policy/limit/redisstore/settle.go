@@ -26,7 +26,7 @@ type settlement struct {
 	counts []count // that the reply of batch.lua is about
 	inside []insideSum
 
-	telling *event.Draft // of the quotas whose passing is announced; nil: none is
+	telling *event.Draft // announces the thresholds that are passed; nil: none is announced
 }
 
 // group is charges that one call settles, and their results.
@@ -37,15 +37,15 @@ type group struct {
 	settlement
 }
 
-// Settle charges a hold, once, with what the request used, also if Redis has lost the hold. It may be called again
-// until it returns no error. It reports whether this call did.
+// Settle charges a hold, once, with what the request used, even if Redis has lost the hold. It may be called again until it returns no
+// error. It reports whether this call settled it.
 func (r *Store) Settle(ctx context.Context, c *limit.Charge) (bool, error) {
-	came := r.SettleAll(ctx, []*limit.Charge{c}, true)[0]
-	return came.Done, came.Err
+	result := r.SettleAll(ctx, []*limit.Charge{c}, true)[0]
+	return result.Done, result.Err
 }
 
-// SettleAll settles charges in one round trip, those of one team in one script, and returns the result of each. With post, a hold that
-// Redis does not know is charged, too.
+// SettleAll settles charges in one round trip, those of one team in one script, and returns the result of each. With post, it also
+// charges holds that Redis does not know.
 func (r *Store) SettleAll(ctx context.Context, charges []*limit.Charge, post bool) []Result {
 	list := make([]Result, len(charges))
 	groups := groupsOf(charges, list, r.today.at(r.Now()).before)
@@ -95,16 +95,16 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool) (r
 			var s versionedState
 			var scopes []scopeCount
 			done = make([]int64, len(g.charges))
-			var displaced, told int64
+			var displaced, written int64
 			s, err = r.readState(g.call, func(_ *versionedState, in *reply) {
 				in.into(done)
 				if displaced = in.next(); g.telling != nil {
-					told = in.next()
+					written = in.next()
 				}
 				scopes = scopesOf(g.charges, in)
 			})
 			if err == nil {
-				wrote(ctx, r, g, g.told(ctx, r, told, displaced))
+				wrote(ctx, r, g, g.reportEvents(ctx, r, written, displaced))
 				r.teams.Get(team).record(&s)
 				r.teams.Get(team).recordScopes(s.version, scopes)
 			}
@@ -119,7 +119,7 @@ func (r *Store) settleGroups(ctx context.Context, groups []*group, post bool) (r
 	return rest
 }
 
-// wrote has the deliveries of a group's events found, also if an earlier call, whose reply was lost, wrote them.
+// wrote tells the outbox that a group's events may be in Redis, written by this call or by an earlier one whose reply was lost.
 func wrote(ctx context.Context, r *Store, g *group, displaced int64) {
 	for _, c := range g.charges {
 		if r.Events != nil && c.Event != nil {
@@ -170,7 +170,7 @@ type chargeArgs struct {
 	Month     string        `json:"month"`
 	What      string        `json:"what"`
 	Account   string        `json:"account"`
-	Key       string        `json:"key"` // as the hold's text has it behind its team
+	Key       string        `json:"key"` // as in the hold's text, after its team
 	Task      bool          `json:"task"`
 	Amounts   limit.Amounts `json:"amounts"`
 	Keep      int64         `json:"keep"`  // the settled hold, ms
@@ -180,9 +180,9 @@ type chargeArgs struct {
 	Event *outbox.Written `json:"event,omitempty"`
 }
 
-// groupsOf groups charges by team and reading of the teams file, and those for batch.lua by day, too. If two charges are of
-// one hold, only the first goes to batch.lua. Charges to days before the young one do not. Amounts that cannot be counted are in no group.
-func groupsOf(charges []*limit.Charge, results []Result, young int) (groups []*group) {
+// groupsOf groups charges by team and reading of the teams file, and those for batch.lua also by day. If two charges are of one hold,
+// only the first goes to batch.lua. Charges to days before the earliest do not. Amounts that cannot be counted are in no group.
+func groupsOf(charges []*limit.Charge, results []Result, earliest int) (groups []*group) {
 	type name struct {
 		team string
 		of   *teams.Team
@@ -200,7 +200,7 @@ func groupsOf(charges []*limit.Charge, results []Result, young int) (groups []*g
 		}
 		name, script := name{c.Held.Team, c.Team, 0}, settleScript
 		of := heldIn{c.Held.Team, c.Held.ID}
-		if plain(c, young) && !seen[of] {
+		if batchable(c, earliest) && !seen[of] {
 			name.day, script = c.Held.Day, batchScript
 		}
 		seen[of] = true
@@ -214,10 +214,10 @@ func groupsOf(charges []*limit.Charge, results []Result, young int) (groups []*g
 	return groups
 }
 
-// seenHolds are used sets of holds, whose memory the next ones use.
+// seenHolds pools sets of holds, so that the next ones reuse their memory.
 var seenHolds = sync.Pool{New: func() any { return map[heldIn]bool{} }}
 
-// heldIn names a hold in one of its accounts, which all have it by the same id.
+// heldIn names a hold in one of its accounts, in which it has the same id.
 type heldIn struct{ account, id string }
 
 // RetentionOf is how long Redis remembers the hold of a charge: longer if another replica may see its end late.

@@ -26,9 +26,9 @@ type count struct {
 	n            int64
 }
 
-// readState reads a reply that has a team's state, what more reads, and the use that it posted to.
+// readState reads a reply: a team's state, what more reads, and the use of days and months that the call changed.
 func (w *wire) readState(c *call, more func(s *versionedState, in *reply)) (s versionedState, err error) {
-	in, err := w.said(c)
+	in, err := w.replyTo(c)
 	if err != nil {
 		return s, err
 	}

@@ -16,7 +16,7 @@ type Store struct {
 	Names
 	known
 	wire                     // set its fields, and those below, before the first call
-	Cluster bool             // Redis has several parts, which go away and lose memory separately
+	Cluster bool             // Redis has several parts, which fail and lose memory separately
 	Peer    Peer             // this process among the replicas
 	Now     func() time.Time // this process's clock, which decides nothing
 	Events  *outbox.Outbox   // in the same Redis; nil: events of charges are not written
@@ -25,7 +25,7 @@ type Store struct {
 	admissions batcher
 	today      dayNow
 	fields     fieldsNow
-	roll       roll
+	listed     teamList
 	days       [limit.TeamScopes]keptDays
 }
 

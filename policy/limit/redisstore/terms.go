@@ -12,7 +12,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// wiredTerms are a team's limits, with those of one of its keys that has some, as the scripts take them. They are made once for each
+// wiredTerms are a team's limits, with those of one of its keys if it has some, as the scripts take them. They are made once for each
 // reading of the teams file.
 type wiredTerms struct {
 	of    *teams.Team
@@ -40,7 +40,8 @@ type termsArgs struct {
 	Tasks  int64                   `json:"tasks"`
 }
 
-// rateArgs is a rate: its unit from 1, its text, µs that it is for, and ms that its bucket is kept, which is longer than two refills.
+// rateArgs is a rate: its unit from 1, its text, its period in µs, and for how many ms its bucket is kept, which is longer than two
+// refills.
 type rateArgs struct {
 	Unit  int    `json:"unit"`
 	Bit   int    `json:"bit"` // in a set of rates, from 1
@@ -49,7 +50,7 @@ type rateArgs struct {
 	Per   int64  `json:"per"`
 	Burst int64  `json:"burst"`
 	Keep  int64  `json:"keep"`
-	Of    string `json:"of,omitzero"` // ends the key of the bucket of a scope inside the team
+	Of    string `json:"of,omitzero"` // suffix of the bucket's key, for a scope inside the team
 	N     int64  `json:"n,omitzero"`  // for allowance.lua: what is taken
 }
 
@@ -113,7 +114,7 @@ func (w *wiredTerms) ratesOf(inside bool) []rateArgs {
 	return list
 }
 
-// knownArgs are the accounts that the caller of a script knows.
+// knownArgs is the version of the accounts that the caller of a script knows.
 type knownArgs struct {
 	Epoch int64 `json:"epoch"`
 	Seq   int64 `json:"seq"`
@@ -160,8 +161,8 @@ func appendNumbers(b []byte, list []int64) []byte {
 	return b
 }
 
-// appendHold adds the part of a hold's text behind its month: what it holds and was charged, id, team with the account unless that is main,
-// and with the key if it has one, model and endpoint.
+// appendHold adds the part of a hold's text after its month: what it holds and was charged, id, team with the account unless that is
+// main, and with the key if it has one, model and endpoint.
 func appendHold(b []byte, h *limit.Held) []byte {
 	b = appendNumbers(append(b, ' '), h.Amounts[:])
 	b = appendNumbers(append(b, ' '), make([]int64, len(h.Amounts)))
@@ -178,7 +179,7 @@ func appendHold(b []byte, h *limit.Held) []byte {
 	return b
 }
 
-// heldText is an open hold's text, if it was taken from those rates.
+// heldText is the text of an open hold that was taken from these rates.
 func heldText(h *limit.Held, rates limit.RateSet) string {
 	return string(appendHeldText(make([]byte, 0, 192), h, rates))
 }

@@ -13,8 +13,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// Save writes a state to a file that only its owner can read and that others never see half-written, and its raises to a file beside
-// it. [Load] reads it.
+// Save writes a state to a file that only its owner can read, and that is never visible half-written, and its raises
+// to a file beside it. [Load] reads it.
 func Save(path string, s teams.State) error {
 	if err := saveRaises(path, s); err != nil {
 		return err
@@ -94,7 +94,7 @@ func replace(path string, content []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes a new name in a directory durable. Some systems cannot do it, which is no fault.
+// syncDir makes a new name in a directory durable. It ignores that some systems cannot do it.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func syncDir(path string) error {
 	return dir.Close()
 }
 
-// pathless leaves out paths, which may be secrets in the wrong variable.
+// pathless removes paths from an error: they may be secrets in the wrong variable.
 func pathless(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -80,8 +80,8 @@ func (f *File) Write(_ context.Context, was, next teams.State) error {
 	})
 }
 
-// lines are the texts of all entries of a state. After a crash the audit's file may still have entries that are too old,
-// and lack the last one or the end of its line.
+// lines are the texts of all entries of a state. After a crash the audit's file may still have entries that are too
+// old, and may lack the last entry or the end of its line.
 func (f *File) lines(s teams.State) ([][]byte, error) {
 	text, err := os.ReadFile(f.audit())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -100,8 +100,8 @@ func (f *File) lines(s teams.State) ([][]byte, error) {
 	return lines, nil
 }
 
-// young drops entries that are too old, and returns the number of the first that stays. That is first if nothing is dropped, so
-// that a missing entry before the others is noticed, until it would be too old itself.
+// young drops entries that are too old, and returns the number of the first that stays: first, if nothing is dropped,
+// so that an entry that is missing at the beginning is noticed until it would be too old itself.
 func (f *File) young(lines [][]byte, first int64) ([][]byte, int64) {
 	since := f.now().AddDate(0, 0, -teams.KeptDays)
 	for len(lines) > 0 {
@@ -172,7 +172,7 @@ func (f *File) Used(context.Context) (map[string]time.Time, error) {
 	return readMap[time.Time](f.path + ".used")
 }
 
-// readMap reads an object from a file beside the directory; a file that does not exist has an empty one.
+// readMap reads an object from a file beside the directory; a missing file counts as an empty object.
 func readMap[V any](path string) (map[string]V, error) {
 	all := map[string]V{}
 	text, err := os.ReadFile(path)
@@ -201,7 +201,7 @@ func (f *File) NoteUsed(ctx context.Context, hours map[string]time.Time) error {
 	return f.locked(func() error {
 		used, err := f.Used(ctx)
 		if err != nil {
-			used = map[string]time.Time{} // the old hours are worth less than the new ones
+			used = map[string]time.Time{} // the new hours matter more than the old ones
 		}
 		for key, at := range hours {
 			at = at.UTC().Truncate(time.Hour)

@@ -9,12 +9,12 @@ import (
 	"sluice/policy/teams"
 )
 
-// The raises are in a file beside the directory, because versions without them read the directory's file strictly. It is written
-// before the directory's, whose rename puts the change in force: so it has the raises of the last change and those before it, each
-// with the number of the entry from which on they count.
+// The raises are in a file beside the directory, because versions without raises read the directory's file strictly. It is
+// written before the directory's file, whose rename puts the change in force. So it has the raises after the last change
+// and those before it, each with the number of the entry from which on they count.
 type keptRaises struct {
 	Since  int64  `json:"since"`
-	Raises string `json:"raises"` // their text to the letter, of which the audit has the digest
+	Raises string `json:"raises"` // their exact text, of which the audit has the digest
 }
 
 func raisesPath(path string) string { return path + ".raises" }
@@ -31,7 +31,7 @@ func readRaises(path string) (list []keptRaises, err error) {
 	return list, json.Unmarshal(text, &list)
 }
 
-// at returns the first of some raises that count at an entry; without a text: none do.
+// at returns the first of some raises that count at an entry; the zero value: none do.
 func at(list []keptRaises, entry int64) (r keptRaises) {
 	for _, r := range list {
 		if r.Since <= entry {

@@ -21,7 +21,7 @@ type fileReport struct {
 	At time.Time `json:"at"`
 }
 
-// Report implements [teams.Store]. Without a directory there is nothing to report to others, and nothing is written.
+// Report implements [teams.Store]. Without a directory other processes need no report, and nothing is written.
 func (f *File) Report(_ context.Context, own teams.Report) (all []teams.Report, err error) {
 	if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
 		return []teams.Report{own}, nil

@@ -12,8 +12,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// Live are the teams in force: those of the teams file, those of the directory, and the raises of both. Each may be replaced at any
-// time; the others' last good content stays. A raise ends by itself. It is safe for concurrent use.
+// Live are the teams in force: those of the teams file, those of the directory, and the raises of both. Each may be
+// replaced at any time, while the last good content of the others stays in force. Raises end by themselves. It is safe
+// for concurrent use.
 type Live struct {
 	now      func() time.Time
 	mu       sync.Mutex
@@ -22,14 +23,14 @@ type Live struct {
 	upstream []teams.Digest
 	state    teams.State    // of the directory in force; the zero State: none was ever read
 	document teams.Document // of that state
-	ignored  error          // parts of the directory that are not in force, because the file has them too
+	ignored  error          // parts of the directory that are not in force, because the file has them, too
 	joined   *teams.File    // file and directory, without raises
 	raises   []teams.Raise
 	ends     *time.Timer // of the next raise; nil: none is in force
 }
 
-// NewLive returns the teams of a file, without a directory. It does not call apply, which later gets the teams to put in force;
-// upstream are the digests of the service's own keys, which no team may have.
+// NewLive returns the teams of a file, without a directory. It does not call apply, which later receives the teams to
+// put in force. upstream are the digests of the service's own keys, which no team may have.
 func NewLive(file *teams.File, upstream []teams.Digest, now func() time.Time, apply func(*teams.File)) *Live {
 	return &Live{now: now, file: file, joined: file, upstream: upstream, apply: apply}
 }
@@ -45,8 +46,8 @@ func (l *Live) SetFile(file *teams.File, upstream []teams.Digest, apply func(*te
 	l.raise()
 }
 
-// SetDirectory puts a new directory in force, with its raises. A faulty one changes nothing. With the same document and raises, after
-// an entry about a change elsewhere, the teams stay as they are.
+// SetDirectory puts a new directory in force, with its raises. A faulty one changes nothing. If document and raises
+// are unchanged, as after an entry about a change elsewhere, the teams stay as they are.
 func (l *Live) SetDirectory(s teams.State) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -117,8 +118,8 @@ func (l *Live) InForce() (s teams.State, d teams.Document, ignored error) {
 	return l.state, l.document, l.ignored
 }
 
-// InForce returns the teams of a file with what a store has at a moment: the directory and the raises. What cannot be read is left
-// out.
+// InForce returns the teams of a file together with the directory and the raises that a store has at a moment. What
+// cannot be read is left out.
 func InForce(ctx context.Context, s teams.Store, file *teams.File, now time.Time) *teams.File {
 	state, err := s.Read(ctx)
 	if err != nil {

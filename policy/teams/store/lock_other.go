@@ -4,5 +4,5 @@ package store
 
 import "os"
 
-// lockFile does nothing here: use one process.
+// lockFile does nothing on this system: only one process may use the files.
 func lockFile(*os.File) error { return nil }

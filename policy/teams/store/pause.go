@@ -18,7 +18,7 @@ func (f *File) Pause(ctx context.Context, lost int) error { return pause(ctx, lo
 // Pause implements [teams.Store].
 func (r *Redis) Pause(ctx context.Context, lost int) error { return pause(ctx, lost) }
 
-// pause takes at least half of its time, so that a short burst of changes is waited out.
+// pause waits for at least half of the full pause, so that a short burst of changes passes.
 func pause(ctx context.Context, lost int) error {
 	if lost == 0 {
 		return nil

@@ -21,7 +21,7 @@ const (
 	auditKey     = "sl1:{sl1:directory}:audit"
 	usedKey      = "sl1:{sl1:directory}:used"
 	replicasKey  = "sl1:{sl1:directory}:replicas"
-	writtenKey   = "sl1:{sl1:directory}:written:" // and the day
+	writtenKey   = "sl1:{sl1:directory}:written:" // prefix of the day
 )
 
 var (
@@ -112,12 +112,12 @@ func (r *Redis) Report(ctx context.Context, own teams.Report) ([]teams.Report, e
 			return nil, err
 		}
 	}
-	said, err := reportScript.Run(ctx, r.client, []string{replicasKey}, own.Replica, text, teams.ReportKept.Milliseconds()).StringSlice()
+	texts, err := reportScript.Run(ctx, r.client, []string{replicasKey}, own.Replica, text, teams.ReportKept.Milliseconds()).StringSlice()
 	if err != nil {
 		return nil, err
 	}
-	all := make([]teams.Report, len(said))
-	for i, text := range said {
+	all := make([]teams.Report, len(texts))
+	for i, text := range texts {
 		if err := json.Unmarshal([]byte(text), &all[i]); err != nil {
 			return nil, err
 		}

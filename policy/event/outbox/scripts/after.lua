@@ -1,7 +1,7 @@
--- Reads the events behind a place.
+-- Reads the events after a place.
 --
 -- ARGV  2 the place, or empty for the oldest event  3 the most events  4 an event's life, ms
--- Returns 1 if some between may be missing, else 0; then of each event its place, type and data.
+-- Returns 1 if some in between may be missing, else 0; then of each event its place, type and data.
 local key, from = KEYS[1], string.format('%d', math.max(math.floor(clock() / 1000) - ARGV[4], 0))
 
 local function before(a, b)
@@ -16,9 +16,9 @@ if redis.call('EXISTS', key) == 0 then return {place == '' and 0 or 1} end
 local start = from
 if place ~= '' then
   if #redis.call('XRANGE', key, place, place) == 0 then
-    gone = 1 -- it was dropped, or is of another memory
+    gone = 1 -- it was dropped, or belongs to another memory of Redis
   elseif before(place, from .. '-0') and #redis.call('XRANGE', key, '(' .. place, '(' .. from .. '-0', 'COUNT', 1) > 0 then
-    gone = 1 -- the life of some behind it has ended
+    gone = 1 -- the life of some events after it has ended
   end
   if not before(place, from .. '-0') then start = '(' .. place end
 end

@@ -1,7 +1,7 @@
--- Has an event delivered again to all of its targets.
+-- Delivers an event again to all of its targets.
 --
 -- ARGV  2 its place  3 an event's life, ms
--- Returns its targets, one a line, or false if it is kept no more.
+-- Returns its targets, one a line, or false if it is no longer kept.
 local now, place = math.floor(clock() / 1000), ARGV[2]
 local entry = tonumber((string.match(place, '^%d+'))) >= now - ARGV[3] and redis.call('XRANGE', KEYS[1], place, place)[1]
 if not entry then return false end

@@ -2,7 +2,7 @@
 --
 -- ARGV  2 the lease, ms  3 the most deliveries  4 an event's life, ms  then of each hook its name, and the most deliveries to it
 -- Returns for each hook when its next delivery is due after that, ms, or -1; how many were removed because their events are no longer kept;
---       how many follow; and of each its place with the path behind it, its type, data, and what is known of its tries, or empty.
+--       how many follow; and of each the event's place and the target's path, the event's type and data, and the row of its tries, or empty.
 local now, left = math.floor(clock() / 1000), tonumber(ARGV[3])
 local reply = {}
 local most_lost = 1000 -- of a hook in a call

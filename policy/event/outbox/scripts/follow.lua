@@ -1,8 +1,8 @@
--- Notes of which owners' events streams are open, and returns of which some were within an event's life.
+-- Notes the owners with open streams of events, and returns the owners that had one within an event's life.
 --
 -- KEYS  1 the owners, by when a stream was last open, ms; the empty one has the version, µs
 -- ARGV  2 an event's life, ms  3 the version that the caller knows  then the owners to note
--- Returns the version, how many of the owners were not noted before, and if the version is another than known all owners.
+-- Returns the version, how many of the owners were new, and, if the caller does not know the version, all owners.
 local key, now, keep = KEYS[1], clock(), tonumber(ARGV[2])
 local ms = math.floor(now / 1000)
 local version, added = redis.call('ZSCORE', key, ''), 0

@@ -1,21 +1,21 @@
 -- Takes pairs of an owner and a hook for which deliveries may be due: no other caller gets them before the pause is over, or an earlier
--- delivery is written. Other pairs stay: they are of hooks that have no room here, or that another replica has.
+-- delivery is written. Other pairs stay: their hooks have no room here, or are another replica's.
 --
--- A pair is left, too, while its hook has as many deliveries under way as it may. The caller gets seats for what it may take: under its own
--- name, until it says what it has taken (marked.lua).
+-- A pair also stays while its hook has as many deliveries under way as it may have. The caller gets seats for the deliveries that it may
+-- take, under its own name until it reports what it has taken (marked.lua).
 --
--- KEYS  1 the index  2 how the keys of seats begin
+-- KEYS  1 the index  2 the prefix of the keys of seats
 -- ARGV  2 the pause, ms  3 the most pairs  4 the most deliveries to a hook at a time  5 for how long one counts, ms  6 the call's name
---       7 the number of hosts, and the most deliveries to each  then the pairs asked for, without an owner of all owners, the most deliveries
---       to each hook, and its host's number; 0: no host bounds it
--- Returns the moment that the pause ends, then the pairs, and how many seats the hook of each has got.
+--       7 the number of hosts, and the most deliveries to each  then of each pair asked for: its name, which without an owner stands for
+--       all owners, the most deliveries to its hook, and its host's number; 0: no host bounds it
+-- Returns when the pause ends, then the pairs, and how many seats the hook of each got.
 local asked, seats, hosts, host_of, most = {}, {}, {}, {}, tonumber(ARGV[3])
 for i = 1, ARGV[7] do hosts[i] = tonumber(ARGV[7 + i]) end
 for i = 8 + ARGV[7], #ARGV, 3 do asked[ARGV[i]], host_of[ARGV[i]] = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]) end
 local now = math.floor(clock() / 1000)
 local ends, page = now + ARGV[2], 10000
 local taken, early = {}, {}
--- hook_of is how a pair's hook is asked for, or nil.
+-- hook_of is the name by which a pair's hook is asked for; nil: it is not.
 local function hook_of(pair)
   local of_all = string.match(pair, ' (@.*)$')
   return asked[pair] and pair or of_all and asked[of_all] and of_all
@@ -36,7 +36,7 @@ local function seat(hook)
   return seats[hook]
 end
 
-for from = 0, 9 * page, page do -- of each call: other pairs must not hide those asked for
+for from = 0, 9 * page, page do -- in pages: other pairs must not hide those asked for
   local list = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'WITHSCORES', 'LIMIT', from, page)
   for i = 1, #list, 2 do
     local pair = list[i]

@@ -1,7 +1,7 @@
 -- Lists the deliveries of an owner's newest events.
 --
--- ARGV  2 the most deliveries  3 how the targets begin; empty: all  4 an event's life, ms  5 the place of the only event; empty: all
--- Returns of each its event's place and type, the target, and what is known of its tries, or empty.
+-- ARGV  2 the most deliveries  3 the prefix of the targets; empty: all  4 an event's life, ms  5 the place of the only event to list; empty: all events
+-- Returns of each its event's place and type, the target, and the row of its tries, or empty.
 local from, most, reply = math.max(math.floor(clock() / 1000) - ARGV[4], 0), tonumber(ARGV[2]), {}
 local last, pages = '+', 20 -- of 100 events: some have no targets
 if ARGV[5] == '' then

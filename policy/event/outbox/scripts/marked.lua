@@ -1,8 +1,8 @@
--- Notes when the next deliveries of pairs are due, unless an earlier one was written since they were taken, and which deliveries are under way
--- in place of the call's seats.
+-- Notes when the next deliveries of pairs are due, unless an earlier one was written since they were taken, and replaces the call's seats by
+-- the deliveries that are under way.
 --
--- KEYS  1 the index  2 how the keys of seats begin
--- ARGV  2 the moment that their pause ends, ms  3 the call's name  4 for how long a delivery counts, ms  5 the number of pairs
+-- KEYS  1 the index  2 the prefix of the keys of seats
+-- ARGV  2 when their pause ends, ms  3 the call's name  4 for how long a delivery counts, ms  5 the number of pairs
 --       then of each pair its name and when its next delivery is due, ms; below 0: none waits
 --       then of each hook its name, the number of its seats and of deliveries, and these
 local i, ends = 6 + 2 * ARGV[5], math.floor(clock() / 1000) + ARGV[4]

@@ -1,7 +1,8 @@
--- Returns for each hook when the oldest event was written that waits for it, ms; 0: none does. Of very many it looks at those that are due first,
--- among which is the oldest that was never tried, and at those that are due last, because the tries of older ones are further apart.
+-- Returns for each hook when the oldest event that waits for it was written, ms; 0: none waits. Of very many deliveries it reads those that
+-- are due first, which include the oldest that was never tried, and those that are due last, because the tries of older ones are further
+-- apart.
 --
--- ARGV  2 an event's life, ms  3 how many it looks at on each side  then the hooks
+-- ARGV  2 an event's life, ms  3 how many deliveries it reads at each end  then the hooks
 local ends, most, reply = math.floor(clock() / 1000) - ARGV[2], tonumber(ARGV[3]), {}
 for i = 4, #ARGV do
   local due, oldest = TEAM .. 'due:' .. ARGV[i], 0

@@ -1,9 +1,9 @@
--- Remembers a name with a limit, and writes an event, unless the name is remembered: the first of all replicas does.
+-- Remembers a name with a limit, and writes an event, unless the name is remembered already: so only the first replica does it.
 --
 -- ARGV  2 the event's type; empty: none is written  3 its data  4 its life, ms  5 the most events of an owner  6 the name
---       7 how long it is remembered, s  8 the limit  9 1: also if it is remembered with a smaller limit; 2: only if it is remembered with a smaller
---       one, of which one is even and one odd, 0 if it is not remembered; else 0  then its targets
--- Returns its place, and how many others were dropped; without an event 1; nothing: the name is remembered.
+--       7 how long it is remembered, s  8 the limit  9 0: only a name that is not remembered counts as new; 1: also one with a smaller limit;
+--       2: one with a smaller limit of the other parity, where the limit of a name that is not remembered is 0  then the event's targets
+-- Returns the event's place, and how many older events were dropped; 1 without an event; nothing: the name is not new.
 local e = ARGV[2] ~= '' and {type = ARGV[2], data = ARGV[3], keep = ARGV[4], most = ARGV[5], to = {unpack(ARGV, 10)}}
 if e then ready_event(e) end
 local known = redis.call('HGET', TEAM .. 'firsts', ARGV[6])

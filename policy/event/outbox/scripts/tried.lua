@@ -2,8 +2,8 @@
 --
 -- ARGV  2 the event's place  3 the target  4 an event's life, ms  5 the state  6 how many tries there were  7 the last one's status
 --       8 how long until the next try, ms: if the delivery waits
--- Returns the state, when that was, and when the next try is due, ms; 0: there is none. Nothing is recorded if another caller has ended the
--- delivery, and of an event that is kept no more.
+-- Returns the state, the time of the try, and when the next try is due, ms; 0: no further try. Nothing is recorded if another caller has
+-- ended the delivery, or if the event is no longer kept.
 local place, target, hook, now = ARGV[2], ARGV[3], hook_of(ARGV[3]), math.floor(clock() / 1000)
 local due, member = TEAM .. 'due:' .. hook, ARGV[2] .. string.sub(ARGV[3], #hook + 1)
 local state, next = ARGV[5], 0

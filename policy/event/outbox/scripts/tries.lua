@@ -1,5 +1,5 @@
--- What is known of the tries of deliveries: "<state> <tries> <code> <last, ms> <next, ms>". A delivery without a row waits, and was not tried.
--- A row goes with its event.
+-- The rows of deliveries' tries: "<state> <tries> <code> <last, ms> <next, ms>". A delivery without a row waits and was not tried yet. A row
+-- is dropped with its event.
 
 -- tried_key is the key of the rows of a day's events.
 local function tried_key(place) return TEAM .. 'tried:' .. string.format('%d', math.floor(string.match(place, '^%d+') / 86400000)) end

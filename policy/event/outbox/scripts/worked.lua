@@ -1,10 +1,10 @@
--- Records what came of a try with a work.
+-- Records the outcome of a try with a work.
 --
--- ARGV  2 JSON: task, work if it has changed, next (until some caller gets it, ms; 0: as before), keep (its life from now on, ms), done (it is
---       removed), released (its success is held back no more), tell (an event that is written if it was until now), beside (another that is
---       written if it was not)
--- Returns 1 if the work was kept, 0 if another caller has ended it; which event was written: 0 none, 1 tell, 2 beside; how many others were
---       dropped; when some caller gets the work, ms, or 0.
+-- ARGV  2 JSON: task, work if it has changed, next (until some caller gets it, ms; 0: unchanged), keep (its life from now on, ms), done (it is
+--       removed), released (its success is no longer held back), tell (an event that is written if the success was held back until now),
+--       beside (an event that is written if it was not)
+-- Returns 1 if the work was kept, 0 if another caller has ended it; which event was written: 0 none, 1 tell, 2 beside; how many older events
+--       were dropped; when some caller gets the work, ms, or 0.
 local a, now = cjson.decode(ARGV[2]), clock()
 local due, late, works = TEAM .. 'works:due', TEAM .. 'works:late', TEAM .. 'works'
 if redis.call('HEXISTS', works, a.task) == 0 then return {0, 0, 0, 0} end

@@ -1,6 +1,6 @@
--- Events of the owner whose keys begin with TEAM: package outbox has their layout. An event is a table: type, data, to (a list of targets),
--- keep (its life, ms), most (events of an owner). One with a work (task, text, day, pictures, wait: how long it is held back, ms) is not
--- written yet: the work is kept instead.
+-- Events of the owner whose keys begin with TEAM; the package comment of outbox describes the keys. An event is a table: type, data, to (a
+-- list of targets), keep (its life, ms), most (events of an owner). An event with a work (task, text, day, pictures, wait: how long it is held
+-- back, ms) is not written yet: the work is kept instead.
 
 -- hook_of is the hook of a target.
 local function hook_of(target) return string.match(target, '^%S+') end
@@ -18,20 +18,21 @@ local function ready_event(e)
   for _, target in ipairs(e.to) do redis.call('ZCARD', TEAM .. 'due:' .. hook_of(target)) end
 end
 
--- await has a delivery to a target wait until a time, ms.
+-- await makes a delivery to a target due at a time, ms.
 local function await(place, target, at, keep)
   local hook = hook_of(target)
   redis.call('ZADD', TEAM .. 'due:' .. hook, at, place .. string.sub(target, #hook + 1))
   redis.call('PEXPIRE', TEAM .. 'due:' .. hook, keep)
 end
 
--- bound_due keeps what waits for a hook within what the events that are kept can have: some have it as a target twice, by a callback. What
--- it drops is of events that are dropped, and counted, because there are too many.
+-- bound_due bounds the deliveries that wait for a hook to two for each event that may be kept: a callback may make a hook a target twice.
+-- The deliveries that it drops belong to events that are dropped, and counted, because there are too many.
 local function bound_due(target, most)
   redis.call('ZREMRANGEBYRANK', TEAM .. 'due:' .. hook_of(target), 0, string.format('%d', -2 * most - 1))
 end
 
--- keep_work keeps what is done before an event is written. It lives longer than the addresses of a task's pictures, which are valid for a day.
+-- keep_work keeps a work, which is done before an event is written. It lives longer than the addresses of a task's pictures, which are valid
+-- for a day.
 local function keep_work(w, ms)
   local works, succeeded = TEAM .. 'works', TEAM .. 'succeeded:' .. w.day
   redis.call('HSET', works, w.task, w.text)
@@ -42,8 +43,8 @@ local function keep_work(w, ms)
   redis.call('PEXPIRE', succeeded, w.remember)
 end
 
--- drop_old drops the oldest events: those whose life has ended, a hundred in a call at most, or else those beyond the most of an owner. What is
--- known of their tries goes with them. It returns how many were too many.
+-- drop_old drops the oldest events: those whose life has ended, at most a hundred in a call, or else those beyond the most of an owner, and
+-- the rows of their tries. It returns how many were beyond the most.
 local function drop_old(key, e, ms)
   local over, ended = 0, ms - e.keep - 1
   local list = ended > 0 and redis.call('XRANGE', key, '-', string.format('%d', ended), 'COUNT', 100) or {}
@@ -60,7 +61,7 @@ local function drop_old(key, e, ms)
   return over
 end
 
--- write_event writes an event and its deliveries, and returns its place, and how many others were dropped because there are too many.
+-- write_event writes an event and its deliveries, and returns its place, and how many older events were dropped because there were too many.
 local function write_event(e, now)
   if e.work then
     keep_work(e.work, math.floor(now / 1000))

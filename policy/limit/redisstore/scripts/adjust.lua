@@ -1,11 +1,12 @@
--- Posts a correction to a team's day and month and to its ledger, once, with who ordered it and why. What a day or month used never falls
--- below 0: the running day may be younger than what is corrected, and a count of a past one may be gone.
+-- Posts a correction to a team's day and month and to its ledger, once, with who ordered it and why. The use of a day or month never falls
+-- below 0: the running day may be younger than the use that is corrected, and a count of a past day may be gone.
 --
 -- team  id  unit, from 1  delta, may be below 0  day, or empty: the running one  account is @ and its id, or empty: main  why
--- keep the record so many seconds  change, of an account outside of the teams: what the team's day changed by, because the rest of today's
--- use is other teams'; it is corrected whatever there is to take back
--- Returns 1, or 0 if the month, or the ledger of the named day and account, would fall below 0, and the use of day and month before and after:
--- of a named day, or account beside main, the ledger's of both, of a month that is over 0. Behind them is what the day changed by when the correction was made.
+-- keep the record so many seconds  change, only of an account outside of the teams: by how much the team's day changed, because the rest of
+-- today's use is other teams'; such an account is corrected whatever its own use is
+-- Returns 1, or 0 if the month, or the ledger of the named day and account, would fall below 0; then the use of the day and of the month,
+-- each before and after; then by how much the day changed when the correction was made. If a day, or an account other than main, is named, the
+-- use of the day is that of both in the ledger. The use of a month that is over is 0.
 local now, unit, delta, record = clock(), A.unit, A.delta, TEAM .. 'hold:' .. A.id
 local today, running = periods(now)
 local day, named = A.day == '' and today or A.day, A.day ~= '' or A.account ~= ''

@@ -1,6 +1,6 @@
--- Admits requests of one team, each in all of its units, or refuses it and takes nothing. All are charged in the same units;
--- each is decided as if it arrived alone after the previous one. Expired holds are charged first, by holds(): that is holds.lua as a
--- function, because most admissions do not need it.
+-- Admits requests of one team: each is admitted in all of its units, or refused and takes nothing. All are charged in the same units, and
+-- decided one after another. Expired holds are charged first, by holds(): that is holds.lua as a function, because most admissions do not
+-- need it.
 --
 -- Every request waits for this script, and Redis does nothing else meanwhile. So it reads and writes only what the requests are
 -- charged in, most of it once for all of them, and the caller sends the names of fields and how long amounts take to refill.
@@ -12,16 +12,16 @@
 --       then for each unit its quotas of day and month or empty
 --       then the fields of quota: of each unit what day and month hold, of each quota what is used and set aside
 --       then for each rate " limit per burst", how long the whole bucket takes to refill, and how many ms to keep it
---       then for each request its lease, its hold's text behind the month, how much of the allowance may be taken of each unit and of
+--       then for each request its lease, its hold's text after the month, how much of the allowance may be taken of each unit and of
 --       tasks, as a text; for each unit the amount; and for each rate how long the amount takes to refill
 --       then for each kind of scopes inside the team that has quotas its name, that of the scope or @ if it is in the hold's text, and
 --       the quotas of day and month of each unit or empty: see inner.lua
--- Returns 1, epoch, now, and how it was before: the sequence number, the open tasks, what day and month hold of each unit, what is used
+-- Returns 1, epoch, now, and the state before: the sequence number, the open tasks, what day and month hold of each unit, what is used
 --       of each quota; for each request its outcome (0 refused, 1 admitted, 3 would be refused but for shadow mode), the sequence number,
 --       which is a new one if it was placed, the limit that refuses (from 1 the rates charged, then the tasks, then for each scope day
---       and month of each unit charged, 0 none), wait, how long each rate takes to be full, and for each scope inside the team 1 if it is
---       one of the others, and what it used and holds of each quota. If anything was taken from the allowance, then for each request
---       what was taken of each unit and of tasks.
+--       and month of each unit charged, 0 none), wait, how long each rate takes to be full, and for each scope inside the team 1 if it
+--       counts under other, else 0, and what it used and holds of each quota. If anything was taken from the allowance, there follows for
+--       each request what was taken of each unit and of tasks.
 local call, format = redis.call, string.format
 local now = clock()
 local written = format('%d', now)
@@ -52,14 +52,14 @@ for i = 5, fields + 4 do got[i] = tonumber(got[i] or 0) end
 local reply = {NUMBER, 1, tonumber(epoch), now, seq, tasks, unpack(got, 5, 4 + 2 * units)}
 local at_reply, used, place = 6 + 2 * units, {}, 2 * units + 5
 for q = 1, 2 * units do
-  if ARGV[14 + q] ~= '' then -- used has the index in got of the quota's use; behind it is what is set aside
+  if ARGV[14 + q] ~= '' then -- used has the index in got of the quota's use; the next one has what is set aside
     used[q], at_reply = place, at_reply + 1
     reply[at_reply] = got[place]
     place = place + 2
   end
 end
--- The scopes of a request, the team's first. Of each, n has the numbers: its use of the quotas at the indices in used, what it
--- holds behind index held. Its quotas are in ARGV behind index limits.
+-- The scopes of a request, the team's first. Of each, n has the numbers: its use of the quotas at the indices in used, and what it
+-- holds after index held. Its quotas are in ARGV after index limits.
 local rows = {{n = got, used = used, held = 4, limits = 14}}
 local tats, changed, fulls = {}, {}, {}
 for r = 1, rates do
@@ -89,7 +89,7 @@ local function stock(text)
   return of
 end
 
--- take takes from the caller's allowance what a limit lacks: of unit i; units + 1 means tasks. taken is what one request takes.
+-- take takes from the caller's allowance what a limit lacks of unit i; units + 1 means tasks. taken is what one request takes.
 local taken, left, state, rest
 local function take(i, over, lent)
   if string.sub(ARGV[11], -8) ~= day then return false end

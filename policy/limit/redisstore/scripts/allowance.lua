@@ -1,6 +1,6 @@
--- Renews a replica's allowances, and holds the requests that it admitted without Redis and still run. It may be sent again: holds
--- count once by their ids, and what is set aside is reported as a whole. A call that arrives after a later one of its replica changes
--- nothing. Only the rates may be taken from twice.
+-- Renews a replica's allowances, and places holds for the requests that it admitted without Redis and that still run. It may be sent
+-- again: holds count once by their ids, and what is set aside is reported as a whole. A call that arrives after a later one of its
+-- replica changes nothing. Only the rates may be taken from twice.
 --
 -- epoch and seq known  replica  call is its number  lease  alive is how many replicas are alive  terms: quotas, tasks, and with raises
 -- base, the quotas without them
@@ -44,13 +44,14 @@ for _, row in ipairs(own) do move_aside(row.day, row.was and row.was.amount or N
 
 -- limit_of is a quota, whose raises count only in the period that runs.
 local today, this_month = periods(now)
+-- limit_of is a quota. Its raises count only in the running period.
 local function limit_of(q, runs)
   if terms.base and not runs then return terms.base[q] end
   return terms.quotas[q]
 end
 
 -- room is by how much an allowance may grow in a unit, or in open tasks. The growth is bounded by what is left, by the replica's share
--- of a tenth of that, and by a tenth of it for all allowances together.
+-- of a tenth of what is left, and by that tenth for all allowances together.
 local function room(day, i, keep)
   local names, limits = {'tasks'}, {terms.tasks}
   if i < TASKS then

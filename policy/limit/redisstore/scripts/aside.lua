@@ -69,7 +69,7 @@ local function write_aside(row, now, lease)
 end
 
 -- standing begins a reply with the team's state: the number, 1, epoch, sequence number, now, open tasks, what day and month have used
--- of each unit, what they hold. The counts of holds.lua may end such a reply.
+-- of each unit, and what they hold. The counts of holds.lua may end such a reply.
 local function standing(now)
   local day, month = periods(now)
   local got, all = {}, redis.call('HGETALL', QUOTA) -- cheaper than reading each field

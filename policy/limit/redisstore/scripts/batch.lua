@@ -1,19 +1,19 @@
--- Settles holds of one team and day that are as they were admitted. The caller sends what that changes, so this script reads no
--- hold's text. If one hold has changed, or the ledger is nearly full, it does nothing: settle.lua has to look at each.
+-- Settles holds of one team and day that are unchanged since they were admitted. The caller sends the sums of the changes, so this script
+-- parses no hold's text. If one hold has changed, or the ledger is nearly full, it does nothing, and settle.lua settles them one by one.
 --
 -- KEYS  1 quota  2 open  3 the day's ledger  then use:<day>:<kind> for each kind of scopes inside the team, rate:<unit> for each rate that
 --       changes, then hold:<id> for each charge, none twice
 -- ARGV  3 the day  4 its end, µs  5 number of counts of quota  6 and 7 the epoch and sequence number known  8 number of rates
 --       9 number of rows of the ledger that have kinds  10 number of kinds of scopes
---       11 what of quotas is told, in JSON (reached.lua), or empty
+--       11 the thresholds of quotas to be announced, in JSON (reached.lua), or empty
 --       then each rate, and how long what is taken from it, and what is given back, takes to refill
 --       then the id of each charge, then the text of each hold as it was admitted
---       then for each kind of scopes the number of fields that must be there, because the day knows the names, and twice that of the counts;
---       then these fields, and of each count its field and amount
+--       then for each kind of scopes the number of fields that must exist, because the day must know the names, and twice the number of
+--       counts; then these fields, and of each count its field and amount
 --       then the fields of quota's counts, their amounts, of each row of the ledger that has kinds their field and what is added to them
 --       (kinds.lua), and of each count of the ledger its field and amount
--- Returns 1 if all were settled, else 0; epoch, sequence number, and the new counts of quota and of the scopes; if something may be told how
---       many events told of quotas, and how many others those displaced.
+-- Returns 1 if all were settled, else 0; epoch, sequence number, and the new counts of quota and of the scopes; with thresholds also how
+--       many events announce them, and how many older events these displaced.
 local call, now = redis.call, clock()
 local rates, counts, inside = tonumber(ARGV[8]), tonumber(ARGV[5]), tonumber(ARGV[10])
 local keys = 3 + inside
@@ -65,7 +65,7 @@ for n = 1, charges do
   notes[minute] = (notes[minute] or '') .. note
 end
 for minute, text in pairs(notes) do
-  may = may and type(redis.pcall('APPEND', minute, text)) == 'number' -- what the ACL of the version before does not permit
+  may = may and type(redis.pcall('APPEND', minute, text)) == 'number' -- the previous version's ACL does not permit APPEND
   if may then call('PEXPIRE', minute, REMEMBERED) end
 end
 if may then call('DEL', unpack(KEYS, keys + rates + 1)) end

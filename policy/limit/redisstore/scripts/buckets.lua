@@ -1,7 +1,7 @@
 -- Buckets, for scripts that change several.
 
--- A rate is its text, " limit per burst", which is kept behind a bucket's moment; limit; per; burst; and how many milliseconds to keep the
--- bucket.
+-- A rate is its text, " limit per burst", which is kept after a bucket's moment; limit; per; burst; and for how many milliseconds the
+-- bucket is kept.
 local function bucket(key, kept, now, rate, limit, per, burst, ttl)
   local full = math.ceil(burst * per / limit) -- rounded as in span: a whole bucket fits
   local tat, changed = now, false
@@ -14,7 +14,7 @@ end
 -- The debt never reaches three buckets.
 local function span(b, n) return math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit) end
 
--- move takes what refills in one time, and gives back what refills in another.
+-- move takes what refills in a time, and gives back what refills in another; both in microseconds.
 local function move(b, taken, given)
   if taken > 0 then
     b.tat = math.min(b.tat + taken, b.now + 2 * b.full)

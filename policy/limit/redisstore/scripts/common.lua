@@ -17,11 +17,11 @@ local QUOTA, TEAM = KEYS[1], string.sub(KEYS[1], 1, -6) -- "quota" has five lett
 -- SETTLED is the text of a settled hold that has a key of its own. Redis stores a small whole number without extra memory.
 local SETTLED = '1'
 
--- noted is where batch.lua notes the id of a hold that it settled, in place of its key, and how: behind the others of its minute, which is the
--- first 32 bits of the milliseconds that an id begins with, so that one text of a minute is searched. Of the id's 74 random bits 48 are noted.
+-- noted returns the key and the note by which batch.lua remembers a hold that it settled, instead of the hold's own key. One text has the
+-- notes of about a minute: of the ids whose time, in milliseconds, begins with the same 32 bits. A note has 48 of an id's 74 random bits.
 local function noted(id) return TEAM .. 'settled:' .. string.sub(id, 1, 8), ' ' .. string.sub(id, #id < 36 and 1 or 25) .. ' ' end
 
--- reached is the function of reached.lua, which only scripts that tell of quotas have.
+-- reached is the function of reached.lua, which only scripts that announce thresholds have.
 local reached
 
 -- clock is Redis's own time, so that the clocks of replicas do not matter. Tests give another. clock_read is what it returned.
@@ -35,8 +35,8 @@ local function clock()
   return clock_read
 end
 
--- accounts_lost reports whether the accounts are not those that the caller knows: of another epoch, or an older copy with a smaller
--- sequence number. Every change of a team's accounts raises that. A caller that knows none has epoch 0.
+-- accounts_lost reports whether the accounts are not those that the caller knows: they have another epoch, or are an older copy with a
+-- smaller sequence number, which every change of a team's accounts raises. A caller that knows none has epoch 0.
 local function accounts_lost(epoch, seq, known, least)
   return known ~= '0' and (known ~= epoch or tonumber(seq or 0) < tonumber(least))
 end

@@ -4,7 +4,7 @@
 local now, key = clock(), TEAM .. 'hold:' .. A.id
 local hold = read(key)
 if not hold or hold.state ~= 'held' then return {NUMBER, 0, 0} end
-local due = redis.call('ZADD', TEAM .. 'open', 'XX', 'INCR', 0, A.id) -- reads it, by a command that is permitted already
+local due = redis.call('ZADD', TEAM .. 'open', 'XX', 'INCR', 0, A.id) -- reads it by a command that the ACL already permits
 due = tonumber(due or 0)
 local moved, later = on_account(hold.team, A.account), due < now + A.lease
 if later or moved ~= hold.team then

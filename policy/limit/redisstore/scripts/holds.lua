@@ -1,13 +1,18 @@
 -- Holds.
 --
--- A hold is one text: its state (held or expired), 1 if its charge is estimated, 1 for a task, the set of rates that it was taken from
--- (1 for the first unit, 2 for the second, 4 for the third, added up; those of the scopes inside the team follow, see INNER), its day and
--- month, what it holds and what it was charged of each unit, id, team with @account if that is not main and /key if it has one, or /@key if
--- quotas of the key count it, and model|endpoint, with #tag if it has one, or #@tag if quotas of each value of the tag count it, also without a value. It has its own
--- periods, because it may end in later ones, and its own rates, because a reload may add some. The text of a settled hold is SETTLED, unless
--- it is noted.
+-- A hold is one text of these words:
+--   its state, held or expired
+--   1 if its charge is estimated, and 1 for a task
+--   the set of rates that it was taken from: 1 for the first unit, 2 for the second, 4 for the third, added up; those of the scopes inside
+--   the team follow, see INNER. A reload may add rates, from which it was not taken.
+--   its day and month, because it may end in later ones
+--   what it holds, and what it was charged, of each unit
+--   id
+--   team, with @account if that is not main, and /key if it has a key, or /@key if quotas of the key count it
+--   model|endpoint, with #tag if it has a tag, or #@tag if quotas of each value of the tag count it, even without a value
+-- The text of a settled hold is SETTLED, unless it is noted.
 --
--- An open hold has no TTL, because what it holds would stay held. After its end it has one.
+-- An open hold has no TTL: if its text expired, what it holds would stay held. After its end it has one.
 local HOLD = '^(%a+) (%d) (%d) (%d+) (%d+) (%d+) (' .. EACH .. ') (' .. EACH .. ') (%S+) (%S+) (.*)$'
 
 -- Changes are written at the end of a script, after the type of every key has been checked: nothing is half done. read returns a
@@ -89,8 +94,8 @@ local function hold_again(hold)
   if hold.task == '1' then tasks = tasks + 1 end
 end
 
--- post adds amounts to what a hold's day and month used and to the ledger of the day; doubt is the
--- estimated part of them. A correction may be negative. kinds is what was used in all by kind, packed, or nil: that is not known.
+-- post adds amounts to what a hold's day and month used and to the ledger of the day; doubt is the estimated part of them. A correction
+-- may be negative. kinds is the hold's whole use by kind, packed; nil: unknown.
 local function post(hold, amount, doubt, kinds)
   local s = sum(hold)
   for i in ipairs(UNITS) do
@@ -119,8 +124,8 @@ end
 local INNER = {'tags', 'keys'}
 
 -- scopes_of splits a hold's model|endpoint#tag, or #@tag, and its team/key, or team/@key: with @ the scope is counted. It returns the entry
--- of the ledger, model|endpoint with the team's @account, and the scopes inside the team by kind. Model names may contain # and |,
--- endpoints and tags do not; no team's id has a / or @, unless it begins with @: that is of an account outside of the teams.
+-- of the ledger, model|endpoint with the team's @account, and the scopes inside the team by kind. Model names may contain # and |;
+-- endpoints and tags do not. No team's id has a / or @, except that of an account outside of the teams, which begins with @.
 local function scopes_of(hold)
   local scopes = {}
   local entry, mark, tag = string.match(hold.what, '^(.*|%a*)#(@?)([a-z0-9._-]*)$')
@@ -153,10 +158,10 @@ end
 -- A change of the ledger is late if its day ended more than a day ago: then sums of the day may have been kept.
 local function is_late(day) return tonumber(day) < tonumber((periods(clock_read - DAY))) end
 
--- note_past counts, in the field past, the changes of days that are over: a reader of the ledger has them while the count stays.
+-- note_past counts, in the field past, the changes of days that are over: a reader's copy of such days is current until the count changes.
 local function note_past() redis.call('HINCRBY', QUOTA, 'past', 1) end
 
--- note_late notes a late change, with a later time than the one before, so that keepers of sums notice it.
+-- note_late notes a late change, with a later time than the one before, so that those who keep sums notice it.
 local function note_late(day)
   local key = USE .. 'late'
   local before = tonumber(redis.call('HGET', key, day) or 0)
@@ -164,8 +169,8 @@ local function note_late(day)
   redis.call('EXPIRE', key, 34560000)
 end
 
--- known_name returns the name under which a day counts a name. It takes a thousand, because clients can invent them; the others are one.
--- own: it is a key that has quotas in the teams file, which is always itself.
+-- known_name returns the name under which a day counts a name: itself, or other once the day has a thousand, because clients can invent
+-- names. own: it is a key that has quotas in the teams file, which always counts under itself.
 local function known_name(key, name, own)
   if name == '' or name == 'other' or redis.call('HEXISTS', key, '#' .. name) == 1 then return name end
   local known = tonumber(redis.call('HGET', key, '#') or 0)
@@ -182,8 +187,8 @@ local function frees(s)
   return false
 end
 
--- post_scope adds to what a scope inside the team used on a day, and holds, where that is counted. What is held for a key that the day does
--- not know was held among the others, by a replica of the version before.
+-- post_scope adds to what a scope inside the team used on a day, and to what it holds, if holds are counted. If the day does not know the
+-- name of a key, a replica of the previous version counted its hold under other.
 local function post_scope(key, scope, s)
   start(key, s.day)
   local name = known_name(key, scope.name, scope.own and not frees(s))
@@ -205,7 +210,7 @@ local function posts(s)
   return false
 end
 
--- scope_used returns what a scope inside the team used of each unit on a day, behind 1 if it is one of the others, else 0.
+-- scope_used returns 1 if a day counts a scope inside the team under other, else 0, and then what the scope used of each unit.
 local function scope_used(key, name)
   local other = 0
   if name ~= '' and name ~= 'other' and redis.call('HEXISTS', key, '#' .. name) == 0 then name, other = 'other', 1 end
@@ -252,7 +257,7 @@ local function flush()
   if #over > 0 then redis.call('ZREM', open, unpack(over)) end
 end
 
--- sweep expires holds: it charges them as held. A settlement may still correct that. If a hold is missing, the next sweep.lua
+-- sweep expires holds: it charges them as held. A settlement may still correct the charge. If a hold is missing, the next sweep.lua
 -- counts again what is held.
 local function sweep(due)
   local missing = false

@@ -1,17 +1,18 @@
 -- The scopes inside a team of one kind, for admit.lua: those of the values of its tag (tags), or that of a key (keys).
 --
 -- The hash of a day's scopes, use:<day>:<kind>, has what each used, <name>||<unit>, and holds, <name>||<unit>|held, and a field @ if it
--- ever held anything. The name of requests without a value is empty. What a scope used in a month is the sum of its days; a day that counts
--- it as one of the others adds what all of those used, so that it never passes its month.
+-- ever held anything. The name of requests without a value is empty. The use of a scope in a month is the sum of its days; a day that
+-- counts it under other adds all that other used, so that the scope never passes its month.
 
--- inner returns the scopes of a kind for one call: their quotas are behind limits in ARGV, and units are the names of what the requests are
--- charged in. scope is the name of the scope of all requests, or @ if the text of each hold has it.
+-- inner returns the scopes of a kind for one call: their quotas are after index limits in ARGV, and units are the names of the units that
+-- the requests are charged in. scope is the name of the scope of all requests, or @ if it is in the text of each hold.
 local function inner(kind, scope, limits, use, day, month, units)
   local call, key, rows, placed, register = redis.call, use .. day .. ':' .. kind, {}, {}, {} -- placed and register by the name that counts
   local dated, dates, scopes, seen, head, known = use .. month .. '%02d:' .. kind, {}, {}, {}, nil, nil
 
-  -- today returns what the day has of a name, read once: whether the day and the field @ are written, how many names it knows, whether this
-  -- is one, what is held of each unit, and what is used of each that a quota of the day counts.
+  -- today returns what the day has of a name, read once: whether it knows the name, what is held of each unit, and what is used of each unit
+  -- that a quota of the day counts. It sets head, whose fields 1 and 3 show whether the day and the field @ are written, and known, the
+  -- number of names.
   local function today(name)
     if seen[name] then return seen[name] end
     local fields, at = {'day', '#', '@', '#' .. name}, {}
@@ -32,8 +33,8 @@ local function inner(kind, scope, limits, use, day, month, units)
     return seen[name]
   end
 
-  -- counts returns the name under which the day counts a name. A day takes a thousand, because clients can invent them; the others
-  -- are one. A key with limits in the teams file, which is that of all requests, is always itself.
+  -- counts returns the name under which the day counts a name, and whether the day does not know it yet. Names beyond a thousand count under
+  -- other, because clients can invent them. A key with limits in the teams file, which is that of all requests, counts under itself.
   local function counts(name)
     if name == '' or name == 'other' or placed[name] or today(name).known then return name, false end
     if scope ~= '@' then return name, true end
@@ -55,8 +56,8 @@ local function inner(kind, scope, limits, use, day, month, units)
     end
   end
 
-  -- read_month reads what a scope used and holds on all days of the month. Of a name that clients can invent, the fields of the others
-  -- follow its own, and those that say which of them a day has.
+  -- read_month reads what a scope used and holds on all days of the month. For a name that clients can invent it also reads the fields of
+  -- other, the number of names of each day, and whether the day knows the name.
   local function read_month(row)
     local names, at = {}, {}
     for i, unit in ipairs(units) do
@@ -93,7 +94,7 @@ local function inner(kind, scope, limits, use, day, month, units)
     end
   end
 
-  -- row returns the scope of a hold's text; other is 1 if the day counts it as one of the others.
+  -- row returns the scope of a hold's text; its field other is 1 if the day counts it under other.
   function scopes.row(text)
     local given = scope ~= '@' and scope or string.match(text, '#@([a-z0-9._-]*)$')
     local name, new = counts(given)
@@ -118,7 +119,7 @@ local function inner(kind, scope, limits, use, day, month, units)
     end
   end
 
-  -- recount has what is held counted again if a replica of the version before held for the key among the others.
+  -- recount makes sweep.lua count again what is held if a replica of the previous version counted holds of the key under other.
   local function recount()
     for _, unit in ipairs(UNITS) do
       if call('HEXISTS', key, 'other||' .. unit .. '|held') == 1 then call('HDEL', KEYS[1], 'counted') end

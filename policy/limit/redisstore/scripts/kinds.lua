@@ -1,11 +1,11 @@
--- What a row of the ledger used by kind, packed as package price has it (ByKind in by_kind.go). The field that begins with the first six
--- bytes of the SHA-1 of <model>|<endpoint> has it, because the name itself would take more memory than what it names. If it has more than 64
--- bytes, the fields with a 2, 3 and so on behind that have further pieces: Redis takes three times the memory for a hash with a longer value.
--- Products are of numbers below 10^6, because Lua counts exactly to 2^53 only. A text that ends early has zeros behind it: no text stops
--- a charge.
+-- What a row of the ledger used by kind, packed as package price does it (ByKind in by_kind.go). Its field is named by the first six bytes
+-- of the SHA-1 of <model>|<endpoint>, because the name itself would take more memory than the value. Of more than 64 bytes the rest is in
+-- fields with 2, 3 and so on after that name: a hash with a longer value takes Redis three times the memory.
+-- Products are of numbers below 10^6, because Lua counts exactly only to 2^53. A text that is cut off reads as if zeros followed, so that no
+-- text stops a charge.
 local PIECE, ANY_RATE, MOST = 64, 15, 9007199254740991
 
--- unpacked adds the lines of a text to a list, of which each kind and size has one.
+-- unpacked adds the lines of a text to a list, which has one line for each kind and size.
 local unpacked
 do
   local floor, min = math.floor, math.min

@@ -1,11 +1,12 @@
--- Arguments by name. They are JSON, because the Redis of the tests has no cmsgpack. In the scripts that run for each request that cost a
+-- Arguments by name. They are JSON, because the Redis of the tests has no cmsgpack. In the scripts that run for each request, JSON cost a
 -- fifth more of Redis's time.
 local A = cjson.decode(ARGV[3])
 
 -- text is a number as Redis keeps it.
 local function text(n) return string.format('%d', n) end
 
--- refusal returns the reply of a call that must change nothing, by the fields epoch and seq, and restoring if that stops it.
+-- refusal returns the reply of a call that must change nothing; nil: it may change the accounts. ends is the field restoring if a restore
+-- stops the call, else nil.
 local function refusal(epoch, seq, ends, now)
   epoch = epoch or '0'
   if accounts_lost(epoch, seq, text(A.epoch), A.seq) then return {NUMBER, 2, tonumber(epoch), now} end

@@ -1,5 +1,5 @@
--- Takes from rates outside of the teams that apply to a request, and gives back to those of the account that it leaves, all or nothing; or
--- corrects what was taken; or only looks whether they would refuse.
+-- Takes from the rates outside of the teams that apply to a request, and gives back to those of the account that it leaves, all or nothing;
+-- or corrects what was taken; or only checks whether they would refuse.
 --
 -- KEYS  one for each rate, all in one slot
 -- force for a correction  look to take nothing  rates  amounts of each rate, negative for what is given back; for a correction the difference

@@ -1,19 +1,19 @@
--- What is told of quotas with the charges that pass their thresholds: for settle.lua and batch.lua, behind write.lua of the outbox.
+-- Announces the thresholds of quotas that charges pass: for settle.lua and batch.lua, after write.lua of the outbox.
 --
 -- reached is called before anything is changed, with the arguments of an event, without its data, and a list of quotas:
---   period     the day or month, as text: nobody is told of one that is over
---   field      of QUOTA, with what the account used; or, of a scope inside the team, kind, of and unit, its kind, name and unit, and own if it
---              is a key, which a day always knows
---   memory     the end of the hash that remembers what was told, by name and a per cent, with the limit
+--   period     the day or month, as text: one that is over announces nothing
+--   field      of QUOTA, with the use of the account; or, for a scope inside the team, kind, of and unit: its kind, name and unit, and own
+--              if it is a key, which always counts under itself
+--   memory     the suffix of the hash that remembers what was announced: by name and a per cent, the limit
 --   at         for each per cent its number and the least use that reaches it
---   limit, head, tail, digits   the quota, the data before the per cent and at the end, and the digits behind the point
--- It returns a function to be called when all is changed, which returns how many events it wrote, and how many others those displaced.
+--   limit, head, tail, digits   the quota, the data before the per cent and at the end, and the number of decimals
+-- It returns a function to be called when all is changed, which returns how many events it wrote, and how many older ones these displaced.
 
 function reached(R, now)
   local call, quotas = redis.call, {}
   local day, month = periods(now)
 
-  -- used is what a scope used in the period. A day that counts it as one of the others adds what all of those used, as in inner.lua.
+  -- used is what a scope used in the period. A day that counts it under other adds all that other used, as in inner.lua.
   local function used(q)
     if q.field then return tonumber(call('HGET', QUOTA, q.field) or 0) end
     local total, first, last = 0, tonumber(q.period), tonumber(q.period)
@@ -27,7 +27,7 @@ function reached(R, now)
     return total
   end
 
-  -- decimal writes an amount that has so many digits behind the point, without zeros at its end.
+  -- decimal writes an amount with that many decimals, without trailing zeros.
   local function decimal(n, digits)
     local text = string.format('%d', n)
     if digits == 0 then return text end

@@ -3,20 +3,21 @@
 -- that knows nothing receives the accounts, and creates them if there are none.
 --
 -- Use is the largest count that any replica reports, plus what was charged since. Holds are restored by their ids: existing ones stay,
--- and what any replica knows to be settled is not held, in whichever order they report.
+-- and what any replica knows to be settled is not held, in whichever order the replicas report.
 --
 -- An epoch is a time, later than any seen before: of two, the smaller is an older copy's.
 --
--- A per cent of a quota that the restored use reaches counts as told: the charge that passed it has told it, or a look.
+-- A per cent of a quota that the restored use reaches counts as announced: the charge that passed it announced it, or a later look.
 --
 -- epoch and seq known  went_back if the caller knows that Redis did  loss, if the team has no accounts: 0 it is new, 1 they were lost,
 -- 2 they were lost if none of its keys is left  replica, may be empty  alive is how many replicas are alive  call is its number  last of
 -- the calls that restore  lease of allowances  used: name is a field without :used, n was used  scopes inside the team:
 -- kind, day, name, used of each unit  told: quotas as in reached.lua
--- rows of allowances: day, keep is to be set aside  holds: id, due is when its lease ends, text; of a settled one 0, and -1 if no
+-- rows of allowances: day, keep is to be set aside  holds: id, due is when its lease ends, text; of a settled one due is 0, or -1 if no
 -- replica will restore it
 -- Returns the team's state.
--- tell_scopes notes what the copy has of a day's scopes: from here on the largest reported count adds to that.
+
+-- tell_scopes notes in the fields |told what the copy has of a day's scopes: what replicas report beyond it is added.
 local function tell_scopes(key)
   local fields = redis.call('HGETALL', key)
   for i = 1, #fields, 2 do
@@ -24,7 +25,7 @@ local function tell_scopes(key)
   end
 end
 
--- count_scopes does so where the copy is from before the first quota of such scopes.
+-- count_scopes does so if the copy is from before the first quota of such scopes.
 local counted = {}
 local function count_scopes(key, day)
   if counted[key] then return end
@@ -42,7 +43,7 @@ if epoch and epoch == known then
   lost = A.went_back or accounts_lost(text(epoch), redis.call('HGET', QUOTA, 'seq'), text(known), A.seq)
   if not lost then return standing(now) end -- it was restored already
 end
-if lost and epoch then -- from here on the largest reported count adds to these
+if lost and epoch then -- what replicas report beyond these counts is added
   local fields = redis.call('HGETALL', QUOTA)
   for i = 1, #fields, 2 do
     local name = string.match(fields[i], '^(%d+:%a+):used$')
@@ -59,8 +60,8 @@ if lost or not epoch then
   redis.call('HDEL', QUOTA, 'posted', 'alive')
 end
 
--- raise raises counts to the largest that were reported, plus what was charged since, and returns whether it raised any. fields
--- are those of used and of told, in turn.
+-- raise raises counts to the largest that were reported, plus what was charged since, and reports whether it raised any. fields are in turn
+-- a field with the use and the field with what was reported of it.
 local function raise(key, fields, reported)
   local got, write = redis.call('HMGET', key, unpack(fields)), {}
   for i, n in ipairs(reported) do
@@ -156,7 +157,7 @@ for month, last_day in pairs(months) do
     end
   end
   local today, running = periods(now)
-  local day = last_day > 0 and string.format('%d', last_day) or month == running and today or month .. '28' -- which each month has
+  local day = last_day > 0 and string.format('%d', last_day) or month == running and today or month .. '28' -- a day that every month has
   local use = USE .. day
   for unit, n in pairs(missing) do
     if n > 0 then
@@ -169,7 +170,7 @@ for month, last_day in pairs(months) do
   end
 end
 
--- The restore is over when as many replicas have reported as are alive; those that knew nothing do not count.
+-- The restore is over when as many replicas have reported as are alive. Those that knew nothing do not count.
 local head = redis.call('HMGET', QUOTA, 'restoring', 'posted', 'alive')
 if A.last and known ~= 0 and tonumber(head[1] or 0) > now then
   local posted, alive = head[2] or ' ', math.max(tonumber(head[3] or 0), A.alive)

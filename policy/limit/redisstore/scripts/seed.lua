@@ -1,9 +1,9 @@
 -- Raises the use of an account outside of the teams to what the teams used, and lists a replica that charges it. Both happen once: the
--- use is raised only if nobody has raised it since the caller looked.
+-- use is raised only if no replica has raised it since the caller looked.
 --
 -- epoch and seq known  replica  live are the replicas that may stay in the list  was is when the use was raised last as the caller knows
 -- it, 0 never  at is when the caller began to look  rows: name is a field without :used, n is missing; none: nothing is raised
--- Returns 1 if the use was raised, or nothing was to raise; else 0.
+-- Returns 1 if the use was raised, or did not have to be; else 0.
 local now = clock()
 local head = redis.call('HMGET', QUOTA, 'epoch', 'seq', 'restoring', 'raised')
 local refused = refusal(head[1], head[2], head[3], now)

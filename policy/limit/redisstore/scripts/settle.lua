@@ -1,14 +1,16 @@
 -- Settles holds of one team with what their requests used, each once. An expired hold was charged as held: the difference is charged. If
 -- a hold is unknown because Redis lost it, only the charge is posted, also once.
 --
--- team  epoch and seq known  terms: rates  charges: id, estimated, day (empty: an unknown hold is ignored), month, what is
--- model|endpoint, account is @ and its id or empty, key, task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates, rates of the scopes
--- inside the team, event to be written if this settles the hold (write.lua of the outbox) or none
---       reached: what of quotas is told (reached.lua), or none
+-- team  epoch and seq known  terms: rates
+-- charges: id, estimated, day (empty: an unknown hold is ignored), month, what is model|endpoint, account is @ and its id or empty, key,
+--       task, amounts, keep the settled hold so many ms, rated if an unknown hold takes from the rates, rates of the scopes inside the team,
+--       event to be written if this settles the hold (write.lua of the outbox), or none
+-- reached: the thresholds of quotas to be announced (reached.lua), or none
 -- ARGV  from 4 what each charge used by kind, packed (kinds.lua), or empty
--- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then how many
---       events those of the charges displaced, and if something may be told how many told of quotas; then for each charge and scope inside the team that counts it 1 if that is one of the others, else 0, and what it used of each unit on the
---       day. While a team is restoring nothing is settled, because no replica would know all that is charged meanwhile.
+-- Returns the team's state, and for each charge 1 if this settled it, 0 if it was settled before, -1 if nothing is known of it; then how
+--       many older events the written ones displaced, and with thresholds how many events announce them; then for each charge and scope
+--       inside the team that counts it 1 if it counts under other, else 0, and what it used of each unit on the day.
+-- While a team is restoring nothing is settled, because no replica would know all that is charged meanwhile.
 local now = clock()
 local head = redis.call('HMGET', QUOTA, 'epoch', 'seq', 'restoring')
 local refused = refusal(head[1], head[2], head[3], now)

@@ -3,7 +3,7 @@
 -- most holds  replica  from and to: the first and the last renewal time of allowances whose next renewal an outage stopped; 0: unknown
 -- Returns the team's state, and how many holds were due.
 
--- count_scopes writes what the scopes inside the team hold on each day, by key and field, and removes what they do not hold. Days of past
+-- count_scopes writes what the scopes inside the team hold on each day, by key and field, and removes what they no longer hold. Days of past
 -- months need not be right: no quota counts them.
 local function count_scopes(month, held)
   for d = 1, 31 * #INNER do

@@ -9,56 +9,55 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// roll is the teams that ever sent a request, as far as this process knows.
-type roll struct {
+// teamList is the teams that ever sent a request, as far as this process knows.
+type teamList struct {
 	mu    sync.Mutex
 	ids   map[string]bool
 	teams []*team // only appended to
 }
 
-func (h *roll) list() []*team {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.teams
+func (l *teamList) list() []*team {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.teams
 }
 
 // add adds teams that are new, and returns all.
-func (h *roll) add(ids []string, get func(id string) *team) []*team {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ids == nil {
-		h.ids = map[string]bool{}
+func (l *teamList) add(ids []string, get func(id string) *team) []*team {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ids == nil {
+		l.ids = map[string]bool{}
 	}
 	for _, id := range ids {
-		if !h.ids[id] {
-			h.ids[id], h.teams = true, append(h.teams, get(id))
+		if !l.ids[id] {
+			l.ids[id], l.teams = true, append(l.teams, get(id))
 		}
 	}
-	return h.teams
+	return l.teams
 }
 
-// eachTeam asks something about all teams in one round trip, together with their names, and again about those that were not known yet.
-// ask adds its commands to a pipeline and returns what reads the replies.
+// eachTeam reads something of all teams in one round trip, together with the list of teams, and in another round trip of the teams that
+// were new in the list. ask adds its commands to a pipeline, and returns a function that reads their replies.
 func eachTeam(ctx context.Context, r *Store, ask func(pipe redis.Pipeliner, teams []*team) (read func())) error {
-	asked := r.roll.list()
-	pipe := r.client.Pipeline()
-	names := pipe.SMembers(ctx, namesKey)
-	read := ask(pipe, asked)
-	if _, err := pipe.Exec(ctx); err != nil {
+	trip := func(pipe redis.Pipeliner, teams []*team) error {
+		read := ask(pipe, teams)
+		_, err := pipe.Exec(ctx)
+		if err == nil {
+			read()
+		}
 		return err
 	}
-	read()
-	fresh := r.roll.add(names.Val(), r.teams.Get)[len(asked):] // others may have asked meanwhile
+	known, pipe := r.listed.list(), r.client.Pipeline()
+	names := pipe.SMembers(ctx, namesKey)
+	if err := trip(pipe, known); err != nil {
+		return err
+	}
+	fresh := r.listed.add(names.Val(), r.teams.Get)[len(known):] // other calls may have added teams meanwhile
 	if len(fresh) == 0 {
 		return nil
 	}
-	pipe = r.client.Pipeline()
-	read = ask(pipe, fresh)
-	if _, err := pipe.Exec(ctx); err != nil {
-		return err
-	}
-	read()
-	return nil
+	return trip(r.client.Pipeline(), fresh)
 }
 
 // Versions returns a number for each of the days. It changes with each change of the day's ledger, of any team, that is made more
@@ -87,7 +86,7 @@ func (r *Store) Versions(ctx context.Context, days []int) ([]uint64, error) {
 	return versions, err
 }
 
-// changeOf makes a number of a change, so that those of several teams can be added up.
+// changeOf turns a change into a number, so that those of several teams can be added up.
 func changeOf(team, changed string) uint64 {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(team + " " + changed))
