@@ -86,7 +86,7 @@ type claims interface {
 // lately records what all replicas did in the last two days.
 type lately interface {
 	recent.Store
-	figures.Lately
+	figures.Recent
 }
 
 // keptParts are the dependencies of kept.
