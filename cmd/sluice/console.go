@@ -81,7 +81,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	proxies := settings.Prefixes(p.TrustedProxies)
 	c.server = wire.NewServer(console.New(console.Deps{
 		Access: c.access, URL: p.ConsoleAddress(), Stopping: stopping, Log: p.log,
-		API: c.api, Pages: c.pages, Assets: pages.Assets(), Templates: pages.Door(), Pictures: wordsOf(p.ResultHosts),
+		API: c.api, Pages: c.pages, Assets: pages.Assets(), Templates: pages.LoginTemplates(), Pictures: wordsOf(p.ResultHosts),
 		Client:  func(r *http.Request) string { return wire.ClientOf(r, proxies) },
 		Hurried: p.bounds.add(console.PaceBound),
 	}), p.log)
