@@ -190,8 +190,7 @@ const healthTimeout = 3 * time.Second
 // healthCommand is sluice health.
 type healthCommand struct{}
 
-// Run asks the admin listener of the environment's settings. Faults in other settings do not matter: the running process may have
-// other settings.
+// Run asks the admin listener of the environment's settings. It ignores faults in others: the process may have other settings.
 func (healthCommand) Run(ctx context.Context, p program) error {
 	s, err := settingsFor(p.environ, "ADMIN_LISTEN")
 	if err != nil {

@@ -62,8 +62,7 @@ func isSet(environ []string, names ...string) bool {
 	})
 }
 
-// loadConfiguration reads the settings and their files and reports all faults together, as [settings.Faults]. With an error it also
-// returns what could be read.
+// loadConfiguration reads the settings and their files. It reports all faults together, as [settings.Faults], and what it could read.
 func loadConfiguration(environ []string) (configuration, error) {
 	s, err := settings.Load(environ)
 	c := configuration{Settings: s, consoleMode: consoleModeIn(environ), Mirror: credentials(environ)}

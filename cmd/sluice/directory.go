@@ -92,8 +92,7 @@ func contentIn(file string) ([]byte, error) {
 	return files.Read(file)
 }
 
-// warnOfOwners warns of parts that are not in force because the teams file has them too. An unreadable teams file is ignored: it may be
-// on another machine.
+// warnOfOwners warns of parts that the teams file overrides. It ignores an unreadable teams file, which may be on another machine.
 func warnOfOwners(w io.Writer, s settings.Settings, d teams.Document) {
 	_, ignored, err := fileOrNone(s).Join(d.Text())
 	if err == nil && len(ignored) > 0 {

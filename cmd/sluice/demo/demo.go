@@ -1,5 +1,4 @@
-// Package demo holds the content of sluice demo: two teams with keys, prices and a house, lines to paste, a varied load, and a made-up
-// month of use.
+// Package demo holds the content of sluice demo: two teams, prices, a house, lines to paste, a varied load and a made-up month of use.
 //
 // It opens nothing: the command starts the gateway and the simulator, and passes their stores.
 package demo

@@ -1,8 +1,7 @@
-// Package ingress tests the reverse proxy in front of a gateway: whether it passes what clients of Sluice send and wait for. It names the
-// wrong setting.
+// Package ingress tests whether the reverse proxy in front of a gateway passes what clients of Sluice send and wait for.
 //
-// It sends only requests that Sluice answers or refuses itself, so the service is not called and nothing is charged. It reads no
-// environment.
+// It names the wrong setting of the proxy. It sends only requests that Sluice answers or refuses itself, so the service is not called
+// and nothing is charged. It reads no environment.
 package ingress
 
 import (

@@ -80,8 +80,7 @@ func Plain(err error) error {
 	return err
 }
 
-// Get returns a call that GETs an address and expects one of the statuses. key is sent as a Bearer token; empty: none. Redirects are not
-// followed.
+// Get returns a GET that expects one of the statuses and follows no redirect. key is sent as a Bearer token; empty: none.
 func Get(trip http.RoundTripper, address, key string, statuses ...int) func(context.Context) (time.Duration, string, error) {
 	return func(ctx context.Context) (time.Duration, string, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
@@ -110,8 +109,7 @@ func Get(trip http.RoundTripper, address, key string, statuses ...int) func(cont
 	}
 }
 
-// RoundTrip returns a call that measures the least of five calls, the first of which may have to connect. It warns if four times that
-// exceed the timeout.
+// RoundTrip returns the least of five calls, the first of which may have to connect. It warns if four times that exceeds the timeout.
 func RoundTrip(timeout time.Duration, call func(context.Context) error) func(context.Context) (time.Duration, string, error) {
 	const calls, fit = 5, 4
 	return func(ctx context.Context) (least time.Duration, warning string, err error) {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Store keeps the shared state of a console's replicas, as values by kind and name, each with a lifetime. A value is not empty, and
-// contains no secret.
+// Store keeps the shared state of a console's replicas, as values by kind and name, each with a lifetime. No value is empty or has secrets.
 type Store interface {
 	// Put MUST store a value, replacing one of the same name. It MAY bound the values of a kind and evict the oldest.
 	Put(ctx context.Context, kind, name string, value []byte, life time.Duration) error

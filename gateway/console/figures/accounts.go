@@ -28,8 +28,7 @@ type AccountLine struct {
 	Quotas       []limit.Standing // as last known; nil: none
 }
 
-// AccountList returns the accounts. It returns their state even if their use cannot be read. A person who does not see all teams gets
-// [ErrAbsent].
+// AccountList returns the accounts, even if their use cannot be read. A person who does not see all teams gets [ErrAbsent].
 func (f *Figures) AccountList(ctx context.Context, p access.Person) (AccountList, error) {
 	list := AccountList{At: f.Deps.Now()}
 	if !p.SeesAll() {

@@ -18,8 +18,7 @@ type KeyFigures struct {
 	Days   []Row            // every day of the month so far, oldest first
 }
 
-// Key returns the standing of a team's key for its limits, and its use in this month. A removed key, and the subject of a token, may
-// have use, too.
+// Key returns a key's standing for its limits, and its use in this month. A removed key and the subject of a token may have use, too.
 func (f *Figures) Key(ctx context.Context, p access.Person, id, key string) (k KeyFigures, err error) {
 	team, err := f.find(p, id)
 	if err != nil {
