@@ -12,7 +12,7 @@ import (
 // Watched are functions that a scrape calls to read values from the rest of the process. They must not block. Metrics of nil ones are
 // left out.
 type Watched struct {
-	Degraded    func() bool                       // Redis is unreachable, or does not know yet what teams spent meanwhile
+	Degraded    func() bool                       // Redis is unreachable, or does not know yet what teams spent while it was
 	Replicas    func() (alive, set int64)         // replicas that are alive, 0: not known, and SLUICE_REPLICAS
 	Holds       func() (int, time.Duration, bool) // open holds, and the age of the oldest; false: not known yet
 	TeamsFaulty func() bool                       // the newest teams file is faulty and the previous one is in force

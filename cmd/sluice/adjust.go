@@ -66,7 +66,7 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	case errors.As(err, &problem) && problem.Cause != nil:
 		return fmt.Errorf("%w: %w", err, problem.Cause)
 	case err == nil, errors.Is(err, console.ErrOpen):
-		_, err = fmt.Fprintln(p.stdout, a.told(&order, &done, money, err))
+		_, err = fmt.Fprintln(p.stdout, a.summary(&order, &done, money, err))
 	}
 	return err
 }
@@ -83,8 +83,8 @@ func chargedIn(ctx context.Context, client *redisclient.Client) (unit.Money, err
 	return money, nil
 }
 
-// told returns the text about a posted correction, with a warning if its audit entry is missing.
-func (a adjustCommand) told(order *limit.Correction, done *limit.Adjustment, money unit.Money, open error) string {
+// summary describes a posted correction, with a warning if its audit entry is missing.
+func (a adjustCommand) summary(order *limit.Correction, done *limit.Adjustment, money unit.Money, open error) string {
 	written := func(n int64) string { return money.Written(a.Unit, n) }
 	change := func(what string, before, now int64) string {
 		if done.Day == done.DayBefore && done.Month == done.MonthBefore { // the first try did it

@@ -24,7 +24,7 @@ const (
 // Dialect is the interface whose answers are read.
 type Dialect string
 
-// The dialects. Answers of the others come from paths that the service serves beside its own interface.
+// The dialects. Answers of the others come from paths that the service serves in addition to its own interface.
 const (
 	Service   Dialect = ""          // the service's own
 	Chat      Dialect = "openai"    // OpenAI's chat completions

@@ -167,7 +167,7 @@ type Settings struct {
 
 	// ResultHosts are the hosts from which pictures are fetched for clients that want them in the answer. Empty: none.
 	ResultHosts []upstream.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port for only that port, without scheme"`
-	// ResultNetworks are networks that these hosts may be in, beside public ones. Empty: none.
+	// ResultNetworks are networks that these hosts may be in, in addition to public ones. Empty: none.
 	ResultNetworks []Network `env:"RESULT_NETWORKS" allow:"comma-separated addresses, and networks such as 10.0.0.0/8,fd00::/8, each without bits behind its prefix length"`
 
 	// MirrorURL is the store for pictures of tasks. Empty: they are not stored.
@@ -175,7 +175,7 @@ type Settings struct {
 	// MirrorProxy serves stored pictures through Sluice; else clients are redirected to the store with a signed address.
 	MirrorProxy bool `env:"MIRROR_PROXY" envDefault:"false" allow:"true or false; true with a store that is a folder"`
 
-	// HookNetworks are networks that hooks may be in, beside public addresses. Empty: none.
+	// HookNetworks are networks that hooks may be in, in addition to public addresses. Empty: none.
 	HookNetworks []Network `env:"HOOK_NETWORKS" allow:"comma-separated addresses, and networks such as 10.0.0.0/8,fd00::/8, each without bits behind its prefix length"`
 
 	// ProviderName is gen_ai.provider.name of spans and metrics.
