@@ -91,8 +91,11 @@ func parseFault(name string, bad env.ParseError) string {
 	return Brief(named).Error()
 }
 
-// Names are the variables in the order of the struct, and Allowed describes the values of each.
-var Names, Allowed = describeSettings()
+// Names are the variables in the order of the struct, and allowedValues describes the values of each.
+var Names, allowedValues = describeSettings()
+
+// Allowed describes the values of each variable.
+var Allowed = allowedValues
 
 // Secrets are the variables that hold secrets.
 var Secrets = []string{Prefix + "OIDC_CLIENT_SECRET", Prefix + "UPSTREAM_KEY", Prefix + "UPSTREAM_PROXY", Prefix + "REDIS_URL"}
