@@ -248,7 +248,7 @@ var meters = sync.Pool{New: func() any { return new(meter.Meter) }}
 func (u *service) spanInfo(s *requestState) telemetry.SpanInfo {
 	info := telemetry.SpanInfo{
 		Operation: s.operation(), Model: s.Model, Label: s.Label, Team: s.Team, Task: s.Task, Stream: s.stream,
-		Account: s.attempt.Shown(), Parent: s.Span, Alone: s.finisher, Creation: s.creation, Parameters: s.parameters,
+		Account: s.attempt.Shown(), Parent: s.Span, Root: s.finisher, Creation: s.creation, Parameters: s.parameters,
 	}
 	if info.Operation == telemetry.OperationNone {
 		info.Name = s.method + " " + s.route.path

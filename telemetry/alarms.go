@@ -24,28 +24,27 @@ type Alarms struct {
 	logger  *slog.Logger
 
 	mu     sync.Mutex
-	logged map[alarm]*rate.Limiter // of the log lines
+	logged map[alarm]*rate.Limiter // limit the log lines
 }
 
 // alarm is what is wrong, and with which account at the service.
 type alarm struct{ code, account string }
 
-// NewAlarms returns Alarms that are counted in the metrics, which may be nil, and logged.
+// NewAlarms returns Alarms that count in the metrics, which may be nil, and log.
 func NewAlarms(now func() time.Time, metrics *Metrics, logger *slog.Logger) *Alarms {
 	return &Alarms{now: now, metrics: metrics, logger: logger, logged: make(map[alarm]*rate.Limiter)}
 }
 
-// Raise counts an alarm about an account at the service, and logs it unless it was logged a moment ago: the same fault may occur with
-// every request.
+// Raise counts an alarm about an account at the service. It logs one a minute at most, because the same fault may occur with every request.
 func (a *Alarms) Raise(code, account, text string) {
 	a.metrics.Alarm(code)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	of := alarm{code, account}
-	if a.logged[of] == nil {
-		a.logged[of] = rate.NewLimiter(rate.Every(alarmEvery), 1)
+	raised := alarm{code, account}
+	if a.logged[raised] == nil {
+		a.logged[raised] = rate.NewLimiter(rate.Every(alarmEvery), 1)
 	}
-	if a.logged[of].AllowN(a.now(), 1) {
+	if a.logged[raised].AllowN(a.now(), 1) {
 		a.logger.Error("alarm", slog.String("code", code), slog.String("account", account), slog.String("error", text))
 	}
 }

@@ -16,17 +16,17 @@ type Config struct {
 	GoVersion string
 
 	Provider string   // gen_ai.provider.name
-	Upstream *url.URL // the service's base address; nil: not in spans
+	Upstream *url.URL // the service's base address; nil: spans leave it out
 
 	Join         bool // join a client's trace; else link to it
 	SendUpstream bool // send the trace context to the service
 	Capture      bool // put prompts and answers into spans
 
-	// Exporter sends the spans. Nil: the one that OTEL_* names; without that, no span is made.
+	// Exporter sends the spans. Nil: the exporter that OTEL_* selects, if any; without one no span is made.
 	Exporter sdktrace.SpanExporter
 }
 
-// serverOf is an address's host and port. Nil: empty and 0, which are not in spans.
+// serverOf returns an address's host and port; for nil "" and 0, which spans leave out.
 func serverOf(address *url.URL) (host string, port int64) {
 	if address == nil {
 		return "", 0

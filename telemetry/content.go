@@ -12,13 +12,13 @@ import (
 const (
 	// maxContent bounds each of the three content attributes, in bytes, so that a span stays below 16 KiB.
 	maxContent = 4 << 10
-	// keptAnswer is how much of an answer is kept until its end, and longestCaptured the length of the longest request that
-	// is read: longer ones contain pictures.
+	// keptAnswer bounds the bytes of an answer that are kept until its end. A request longer than longestCaptured is not captured:
+	// it contains pictures.
 	keptAnswer      = 64 << 10
 	longestCaptured = 1 << 20
 )
 
-// content is the text of a request and its answer, which the operator may have switched on.
+// content captures the answer, if the operator has switched that on.
 type content struct {
 	on     bool
 	answer []byte
@@ -28,7 +28,7 @@ func (c *content) keep(p []byte) {
 	c.answer = append(c.answer, p[:min(len(p), keptAnswer-len(c.answer))]...)
 }
 
-// message is a message as the conventions have it.
+// message is a message in the form of the GenAI conventions.
 type message struct {
 	Role   string `json:"role"`
 	Parts  []part `json:"parts"`
@@ -49,7 +49,7 @@ func writeContent(s *attributes, c *content, info *SpanInfo) {
 		writeMessages(s, genInputMessages, messages)
 	}
 	answered := readAnswered(c.answer)
-	for i := range answered { // only now: in the bytes, a secret may be escaped or in pieces
+	for i := range answered { // not earlier: in the raw bytes a secret may be escaped or split
 		answered[i].cover(info.Secrets)
 	}
 	writeMessages(s, genOutputMessages, answered)
@@ -89,7 +89,7 @@ func (m *message) cut(budget int) {
 	}
 }
 
-// wireMessage is a message as the service has it. Its content is a text, or a list of texts and pictures.
+// wireMessage is a message in the service's form. Its content is a text, or a list of texts and pictures.
 type wireMessage struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
@@ -124,7 +124,7 @@ func readInput(body []byte) (instructions, messages []message) {
 			Messages []wireMessage `json:"messages"`
 		} `json:"input"`
 	}
-	_ = json.Unmarshal(body, &wire) // it was checked before; a prompt of another type is ignored
+	_ = json.Unmarshal(body, &wire) // the rules checked it; a prompt of another type is ignored
 	if wire.Input.Prompt != "" {
 		messages = append(messages, message{Role: "user", Parts: []part{{Type: "text", Content: wire.Input.Prompt}}})
 	}
@@ -139,7 +139,7 @@ func readInput(body []byte) (instructions, messages []message) {
 	return instructions, messages
 }
 
-// readAnswered reads an answer, which is a document or a stream of them.
+// readAnswered reads an answer: one document, or a stream of documents.
 func readAnswered(answer []byte) []message {
 	var all []message
 	if !bytes.HasPrefix(bytes.TrimSpace(answer), []byte("{")) {
@@ -153,7 +153,7 @@ func readAnswered(answer []byte) []message {
 	return appendAnswer(all, answer)
 }
 
-// appendAnswer adds the messages of a document. Those of a stream have the whole text so far, or only what is new.
+// appendAnswer adds a document's messages. In a stream they hold the whole text so far, or only the new part.
 func appendAnswer(all []message, document []byte) []message {
 	var wire struct {
 		Output struct {

@@ -31,17 +31,17 @@ const (
 	protocols    = protocolHTTP + " or " + protocolGRPC
 )
 
-// Fault is one of the SDK's variables with an invalid value.
+// Fault is an invalid value of one of the SDK's variables.
 type Fault struct {
 	Name string // of the variable
 	Text string // what is allowed; never the value, which may be a secret
 }
 
-// Error returns both.
+// Error returns the name and the text.
 func (f Fault) Error() string { return f.Name + ": " + f.Text }
 
-// Faults returns the variables with invalid values, also those that the SDK would silently ignore and then send to another
-// place or without a credential.
+// Faults returns the invalid values, also those that the SDK ignores silently: it would then send to the default endpoint or
+// without a credential.
 func Faults() []Fault {
 	var faults []Fault
 	for _, signal := range []string{signalTraces, signalMetrics, signalLogs} {
@@ -79,7 +79,7 @@ func isEndpoint(value string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// isList reports whether a text is name=value pairs, as headers and resource attributes are written.
+// isList reports whether a text is a list of name=value pairs, the form of headers and resource attributes.
 func isList(value string) bool {
 	for pair := range strings.SplitSeq(value, ",") {
 		name, value, ok := strings.Cut(pair, "=")
@@ -90,9 +90,9 @@ func isList(value string) bool {
 	return true
 }
 
-// wants reports whether a signal is to be sent: its exporter is named, or an endpoint is. If nothing is set, nothing is sent; the
-// SDK's default is an exporter that tries localhost. Log records are sent only if their own variables are set, because many
-// operators collect the log from standard output already.
+// wants reports whether a signal is sent: its exporter or an endpoint is set. Without either it is not sent, while the SDK would
+// try localhost. Log records are sent only if their own variables are set, because many operators already collect the log from
+// standard output.
 func wants(signal string) (bool, error) {
 	if strings.EqualFold(os.Getenv(envDisabled), "true") {
 		return false, nil
@@ -106,7 +106,7 @@ func wants(signal string) (bool, error) {
 		return true, nil
 	case "prometheus":
 		if signal == signalMetrics {
-			return false, nil // the page of the admin listener always exists
+			return false, nil // the admin listener always serves /metrics
 		}
 	case "":
 		return os.Getenv("OTEL_EXPORTER_OTLP_"+upper+"_ENDPOINT") != "" || signal != signalLogs && os.Getenv(envEndpoint) != "", nil

@@ -9,36 +9,35 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Errors logs the errors of work that is repeated: the same one again and again is one line.
+// Errors logs the errors of repeated work. Equal errors in a row are one line.
 type Errors struct {
 	logger *slog.Logger
-	of     string
-	last   string // the last error; empty: the last round had none
+	work   string // the message of the lines
+	last   string // the last error; empty: the last round succeeded
 }
 
-// NewErrors logs errors of that work.
-func NewErrors(logger *slog.Logger, of string) *Errors { return &Errors{logger: logger, of: of} }
+// NewErrors returns Errors that log with the work's name as the message.
+func NewErrors(logger *slog.Logger, work string) *Errors { return &Errors{logger: logger, work: work} }
 
-// Log logs an error unless it is the last one; nil: the work succeeded.
+// Log logs an error unless it equals the last one; nil means that the work succeeded.
 func (e *Errors) Log(err error) {
 	if err == nil {
 		e.last = ""
 		return
 	}
 	if text := err.Error(); text != e.last {
-		e.logger.Error(e.of, slog.String("error", text))
+		e.logger.Error(e.work, slog.String("error", text))
 		e.last = text
 	}
 }
 
-// quiet logs the library's messages without their values: the library quotes what it cannot read, and that may be a
-// collector's credential.
+// quiet logs the SDK's messages without their values: the SDK quotes what it cannot parse, which may be a collector's credential.
 type quiet struct{ log *slog.Logger }
 
-// Init implements the library's interface, like the methods below.
+// Init implements [logr.LogSink], like the methods below.
 func (quiet) Init(logr.RuntimeInfo) {}
 
-// Enabled leaves out messages for the library's developers.
+// Enabled leaves out messages for the SDK's developers.
 func (quiet) Enabled(level int) bool { return level <= 1 }
 
 // Info logs only the text.
@@ -57,22 +56,22 @@ func (q quiet) WithValues(...any) logr.LogSink { return q }
 // WithName drops it.
 func (q quiet) WithName(string) logr.LogSink { return q }
 
-// complaints logs errors of exporters, at most one line a minute: a collector that is away fails every batch.
-type complaints struct {
+// exportErrors logs errors of exporters, at most one line a minute: while a collector is unreachable, every batch fails.
+type exportErrors struct {
 	log  *slog.Logger
 	line *rate.Limiter
 	more atomic.Int64 // errors since the last line
 }
 
-func newComplaints(log *slog.Logger) *complaints {
-	return &complaints{log: log, line: rate.NewLimiter(rate.Every(time.Minute), 1)}
+func newExportErrors(log *slog.Logger) *exportErrors {
+	return &exportErrors{log: log, line: rate.NewLimiter(rate.Every(time.Minute), 1)}
 }
 
-// Handle implements otel.ErrorHandler. The text is cut: it may quote a collector's answer of any length.
-func (c *complaints) Handle(err error) {
-	if !c.line.Allow() {
-		c.more.Add(1)
+// Handle implements otel.ErrorHandler. It shortens the text, which may quote a collector's answer of any length.
+func (e *exportErrors) Handle(err error) {
+	if !e.line.Allow() {
+		e.more.Add(1)
 		return
 	}
-	c.log.Warn("telemetry", slog.String("error", shorten(err.Error())), slog.Int64("more", c.more.Swap(0)))
+	e.log.Warn("telemetry", slog.String("error", shorten(err.Error())), slog.Int64("more", e.more.Swap(0)))
 }

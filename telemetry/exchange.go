@@ -15,22 +15,22 @@ import (
 // SpanInfo describes an exchange with the service.
 type SpanInfo struct {
 	Operation  string // one of the Operation constants
-	Name       string // of the span, for exchanges without an operation
+	Name       string // the span's, for exchanges without an operation
 	Model      string // as the request named it
 	Label      string // the model in metrics, from a closed set
 	Team       string
 	Account    string   // at the service; empty: there is only one
-	Address    *url.URL // where that is; nil: where the service is
-	Task       string   // the task that a query is about
+	Address    *url.URL // the account's base address; nil: the service's
+	Task       string   // the task that is queried
 	Stream     bool
-	Parent     Span   // of the request; zero: no request, or it is not recorded
-	Alone      bool   // no request caused the exchange, so it may begin a trace
+	Parent     Span   // the request's span; zero: no request, or it is not recorded
+	Root       bool   // no request caused the exchange, so it may begin a trace
 	Creation   string // traceparent of a task's creation, to link to; empty: none
 	Parameters *Parameters
-	Secrets    Secrets // what to cover in the service's texts; nil: nothing
+	Secrets    Secrets // covers secrets in the service's texts; nil: there are none
 }
 
-// Parameters are what a request sets for the model. Zero and nil mean that the request does not set it.
+// Parameters are a request's parameters for the model. Zero and nil mean that the request does not set them.
 type Parameters struct {
 	MaxTokens, TopK, Seed       Optional[int64]
 	Temperature, TopP, Presence Optional[float64]
@@ -52,8 +52,8 @@ type Secrets interface {
 	Cover(text string) string
 }
 
-// Exchange is one call of the service, redials included. It makes a CLIENT span and feeds the metrics of models. The zero value
-// does nothing until Begin. One goroutine at a time may use it.
+// Exchange is one call of the service, redials included. It makes a CLIENT span and records the metrics of models. The zero value
+// does nothing until Begin. Only one goroutine at a time may use it.
 type Exchange struct {
 	info    SpanInfo
 	traces  *Traces
@@ -62,7 +62,7 @@ type Exchange struct {
 	begun   time.Time
 	first   time.Duration // until the first bytes of a stream; 0: none yet
 	last    time.Time     // when the last bytes arrived
-	chunks  *point        // times between the pieces of a stream
+	chunks  *point        // times between the chunks of a stream
 	content content
 	open    bool
 }
@@ -71,7 +71,7 @@ type Exchange struct {
 // so that the caller need not keep it.
 func (x *Exchange) Begin(t *Traces, m *Metrics, info SpanInfo, at time.Time) {
 	*x = Exchange{info: info, traces: t, metrics: m, begun: at, open: true}
-	if t == nil || !info.Alone && !info.Parent.Recording() {
+	if t == nil || !info.Root && !info.Parent.Recording() {
 		return // the request is not recorded
 	}
 	x.span = t.begin(info.Parent.parent(), x.spanName(), at, trace.SpanKindClient, readTraceparent(info.Creation))
@@ -95,7 +95,7 @@ func (x *Exchange) SentTraceparent() string {
 // OwnTraceparent is the traceparent of the exchange's span, also after its end; empty if it is not recorded.
 func (x *Exchange) OwnTraceparent() string { return x.span.Traceparent() }
 
-// Arrived takes the next piece of the answer's body. For a stream it measures the time since the piece before.
+// Arrived takes the next chunk of the answer's body. For a stream it measures the time since the previous one.
 func (x *Exchange) Arrived(p []byte, at time.Time) {
 	if x.content.on {
 		x.content.keep(p)
@@ -117,7 +117,7 @@ func (x *Exchange) Arrived(p []byte, at time.Time) {
 // Result is how an exchange ended.
 type Result struct {
 	Status  int            // the service's; 0: it did not answer
-	Fault   string         // name of the refusal if no usable answer arrived; else empty
+	Fault   string         // the refusal's name if no usable answer arrived; else empty
 	Reading *meter.Reading // of the answer; nil: it was not read
 }
 
@@ -171,7 +171,7 @@ func (x *Exchange) measure(result *Result, at time.Time) {
 }
 
 // NewID returns a UUID of version 7 in lower case: the time in milliseconds, which gives the age of a hold, and 74 random
-// bits. They must be unique and need not be secret, so the runtime's generator (ChaCha8, seeded by the system) serves.
+// bits. Ids must be unique but not secret, so the runtime's generator (ChaCha8, seeded by the system) suffices.
 func NewID(ms int64) string {
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:8], uint64(ms)<<16|rand.Uint64()&0x0fff|0x7000)

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	defaultQueue = 2048 // spans, and log records, that may wait
-	defaultBatch = 128  // spans of a batch, each of at most 16 KiB: collectors accept 4 MiB
+	defaultQueue = 2048 // bound of each queue: spans, log records
+	defaultBatch = 128  // spans in a batch, each of at most 16 KiB: collectors accept 4 MiB
 )
 
-// exporterOf opens the exporter of a signal, if OTEL_* asks for it, else returns nil.
+// exporterOf opens the exporter of a signal; nil if OTEL_* does not ask for it.
 func exporterOf[T, O any](ctx context.Context, signal string, open func(context.Context, ...O) (T, error)) (exporter T, err error) {
 	wanted, err := wants(signal)
 	if !wanted {
@@ -27,18 +27,18 @@ func exporterOf[T, O any](ctx context.Context, signal string, open func(context.
 	return open(ctx)
 }
 
-// gate bounds the number of items that wait to be sent, and counts those that are lost, by reason. The SDK's queues of spans and log
-// records have the same bound but do not count what they drop: behind a gate they never have to.
+// gate bounds the items that wait to be sent, and counts the lost ones by reason. The SDK's queues have the same bound but do not
+// count what they drop; behind a gate they never drop.
 type gate struct {
-	most    int64
+	limit   int64
 	waiting atomic.Int64
 	full    atomic.Int64 // lost: no room
-	refused atomic.Int64 // lost: the collector refused them or was away
+	refused atomic.Int64 // lost: the collector refused them or was unreachable
 }
 
 // enter takes room for one item. It returns false if the queue is full or closed, and counts the item as lost.
 func (g *gate) enter(closed bool) bool {
-	if g.waiting.Add(1) <= g.most && !closed {
+	if g.waiting.Add(1) <= g.limit && !closed {
 		return true
 	}
 	g.waiting.Add(-1)
@@ -54,7 +54,7 @@ func (g *gate) leave(n int, err error) {
 	}
 }
 
-// rejections is the text of an exporter's error when a collector took a part of a batch. The library has no type for it.
+// rejections matches an exporter's error when a collector took only a part of a batch. The SDK has no type for it.
 var rejections = regexp.MustCompile(`(?s)partial success: .*\((\d+) [a-z ]+ rejected\)`)
 
 // rejected returns how many of a batch of n items were lost with an error.
@@ -67,21 +67,21 @@ func rejected(err error, n int64) int64 {
 	return n
 }
 
-// spanQueue is the SDK's batches behind a gate.
+// spanQueue is the SDK's batch processor of spans behind a gate.
 type spanQueue struct {
 	sdktrace.SpanProcessor
 	gate    gate
 	unended atomic.Int64
 	closed  atomic.Bool
-	halt    context.CancelFunc // ends the sending that is under way
+	halt    context.CancelFunc // cancels a running export
 }
 
-// newSpanQueue starts the batches that the exporter sends. The SDK's variables bound them. [spanQueue.Shutdown] ends them.
+// newSpanQueue starts a batch processor with the bounds of the SDK's variables. [spanQueue.Shutdown] ends it.
 func newSpanQueue(exporter sdktrace.SpanExporter) *spanQueue {
 	queue := variable(envSpanQueue, defaultQueue)
 	halted, halt := context.WithCancel(context.Background())
-	q := &spanQueue{gate: gate{most: int64(queue)}, halt: halt}
-	q.SpanProcessor = sdktrace.NewBatchSpanProcessor(leavingSpans{exporter, &q.gate, halted},
+	q := &spanQueue{gate: gate{limit: int64(queue)}, halt: halt}
+	q.SpanProcessor = sdktrace.NewBatchSpanProcessor(gatedSpans{exporter, &q.gate, halted},
 		sdktrace.WithMaxQueueSize(queue), sdktrace.WithMaxExportBatchSize(min(queue, variable(envSpanBatch, defaultBatch))))
 	return q
 }
@@ -104,23 +104,23 @@ func (q *spanQueue) Shutdown(ctx context.Context) error {
 	return q.SpanProcessor.Shutdown(ctx)
 }
 
-// leavingSpans counts spans out.
-type leavingSpans struct {
+// gatedSpans frees the gate's room when spans were exported.
+type gatedSpans struct {
 	sdktrace.SpanExporter
 	gate   *gate
 	halted context.Context
 }
 
-func (l leavingSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (g gatedSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(l.halted, cancel)()
-	err := l.SpanExporter.ExportSpans(ctx, spans)
-	l.gate.leave(len(spans), err)
+	defer context.AfterFunc(g.halted, cancel)()
+	err := g.SpanExporter.ExportSpans(ctx, spans)
+	g.gate.leave(len(spans), err)
 	return err
 }
 
-// logQueue is the SDK's batches of log records behind a gate.
+// logQueue is the SDK's batch processor of log records behind a gate.
 type logQueue struct {
 	sdklog.Processor
 	gate gate
@@ -128,8 +128,8 @@ type logQueue struct {
 
 func newLogQueue(exporter sdklog.Exporter) *logQueue {
 	queue := variable(envLogQueue, defaultQueue)
-	q := &logQueue{gate: gate{most: int64(queue)}}
-	q.Processor = sdklog.NewBatchProcessor(leavingLogs{exporter, &q.gate}, sdklog.WithMaxQueueSize(queue))
+	q := &logQueue{gate: gate{limit: int64(queue)}}
+	q.Processor = sdklog.NewBatchProcessor(gatedLogs{exporter, &q.gate}, sdklog.WithMaxQueueSize(queue))
 	return q
 }
 
@@ -141,14 +141,14 @@ func (q *logQueue) OnEmit(ctx context.Context, r *sdklog.Record) error {
 	return q.Processor.OnEmit(ctx, r)
 }
 
-// leavingLogs counts log records out and makes their texts valid UTF-8: events may quote anything, and one invalid text would
-// lose its whole batch.
-type leavingLogs struct {
+// gatedLogs frees the gate's room when log records were exported. It makes their texts valid UTF-8: events may quote anything, and a
+// collector refuses a whole batch for one invalid text.
+type gatedLogs struct {
 	sdklog.Exporter
 	gate *gate
 }
 
-func (l leavingLogs) Export(ctx context.Context, records []sdklog.Record) error {
+func (g gatedLogs) Export(ctx context.Context, records []sdklog.Record) error {
 	for i := range records {
 		r := &records[i]
 		attributes := make([]attribute.KeyValue, 0, r.AttributesLen())
@@ -158,8 +158,8 @@ func (l leavingLogs) Export(ctx context.Context, records []sdklog.Record) error 
 		r.SetBody(validValue(r.Body()))
 		r.SetAttributes(validList(attributes)...)
 	}
-	err := l.Exporter.Export(ctx, records)
-	l.gate.leave(len(records), err)
+	err := g.Exporter.Export(ctx, records)
+	g.gate.leave(len(records), err)
 	return err
 }
 
@@ -192,11 +192,10 @@ func validValue(v attribute.Value) attribute.Value {
 	return v
 }
 
-// maxValue is the length in bytes to which texts from clients and from the service are cut.
-const maxValue = 256
-
-// maxReason is the same for the message of a refusal, which may name several rules.
-const maxReason = 1024
+const (
+	maxValue  = 256  // bytes of a text from a client or the service; the rest is cut
+	maxReason = 1024 // likewise of a refusal's message, which may name several rules
+)
 
 func shorten(s string) string { return shortenTo(s, maxValue) }
 
@@ -211,5 +210,5 @@ func shortenTo(s string, limit int) string {
 	return strings.Clone(s[:limit])
 }
 
-// valid replaces what is not UTF-8: a collector refuses a whole batch for one invalid text.
+// valid replaces invalid UTF-8 by U+FFFD.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -240,7 +240,7 @@ func TestGRPC(t *testing.T) {
 // Complaints of exporters are one line a minute, cut short.
 func TestComplaints(t *testing.T) {
 	var log strings.Builder
-	c := newComplaints(slog.New(slog.NewTextHandler(&log, nil)))
+	c := newExportErrors(slog.New(slog.NewTextHandler(&log, nil)))
 	for range 100 {
 		c.Handle(errors.New(strings.Repeat("x", 10_000)))
 	}

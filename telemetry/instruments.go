@@ -12,7 +12,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// instruments measure and count requests. Values read at a scrape have no field.
+// instruments measure and count requests. Values that are read at a scrape have no field.
 type instruments struct {
 	served   *series[servedKey, *point]
 	calls    *series[callKey, callPoints]
@@ -71,17 +71,17 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	var err error
 	i.active, err = meter.Int64UpDownCounter(httpActive, metric.WithUnit("{request}"), metric.WithDescription("requests in flight"))
 	b.note(err)
-	if b.err == nil { // shown before the first
+	if b.err == nil { // makes the series exist from the start
 		i.surplus.Add(context.Background(), 0)
 		i.active.Add(context.Background(), 0)
 	}
 	return b.err
 }
 
-// charged counts what was charged in a unit; nil: it is not counted.
+// charged counts the charge in one unit; nil: the unit is not counted.
 type charged func(c *Cost, with ...metric.AddOption)
 
-// builder makes instruments and joins their errors, so that a list of them reads as one.
+// builder makes instruments and joins their errors.
 type builder struct {
 	meter metric.Meter
 	err   error
@@ -95,7 +95,7 @@ func (b *builder) counter(name, unit, about string) metric.Int64Counter {
 	return c
 }
 
-// counts is a counter with one label.
+// counts makes a counter with one label.
 func (b *builder) counts(name, unit, about string, label attribute.Key) counter[string] {
 	return newCounter(b.counter(name, unit, about), func(value string) []attribute.KeyValue { return []attribute.KeyValue{label.String(value)} })
 }
@@ -106,14 +106,14 @@ func (b *builder) floatCounter(name, unit, about string) metric.Float64Counter {
 	return c
 }
 
-// histogram has these bounds, in ascending order.
+// histogram makes a histogram with these bounds, in ascending order.
 func (b *builder) histogram(name, unit, about string, bounds []float64) metric.Float64Histogram {
 	h, err := b.meter.Float64Histogram(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(bounds...))
 	b.note(err)
 	return h
 }
 
-// gauge shows what read returns at a scrape; false leaves it out.
+// gauge makes a gauge that calls read at each scrape; false leaves the series out.
 func (b *builder) gauge(name, unit, about string, read func() (value float64, known bool)) {
 	b.gauges(name, unit, about, func(_ context.Context, o metric.Float64Observer) error {
 		if value, known := read(); known {
@@ -123,7 +123,7 @@ func (b *builder) gauge(name, unit, about string, read func() (value float64, kn
 	})
 }
 
-// gauges shows what observe reports at a scrape.
+// gauges makes a gauge whose series observe reports at each scrape.
 func (b *builder) gauges(name, unit, about string, observe metric.Float64Callback) {
 	_, err := b.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithFloat64Callback(observe))
 	b.note(err)
@@ -135,14 +135,14 @@ func (b *builder) intGauges(name, unit, about string, observe metric.Int64Callba
 	b.note(err)
 }
 
-// totals shows the counts that observe reports at a scrape.
+// totals makes a counter whose series observe reports at each scrape.
 func (b *builder) totals(name, unit, about string, observe metric.Int64Callback) {
 	_, err := b.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithInt64Callback(observe))
 	b.note(err)
 }
 
-// series makes what an instrument needs for a set of labels once: making the attributes costs more than counting with them. Keys
-// come from closed sets, so their number is bounded by the teams file.
+// series caches what an instrument needs for each set of labels, because making attributes costs more than recording a value. Keys
+// come from closed sets, so the teams file bounds their number.
 type series[K comparable, V any] struct {
 	build func(K) V
 
@@ -173,7 +173,7 @@ func (s *series[K, V]) get(key K) V {
 // point is a histogram with one set of attributes. A nil point counts nothing.
 type point struct {
 	histogram metric.Float64Histogram
-	with      []metric.RecordOption // a list, because to make one for each value would allocate
+	with      []metric.RecordOption // a slice, because a variadic call would allocate one for each value
 }
 
 func newPoint(of metric.Float64Histogram, attributes ...attribute.KeyValue) *point {
@@ -186,7 +186,7 @@ func (p *point) record(value float64) {
 	}
 }
 
-// counter is a counter with labels, which a key identifies.
+// counter is a counter with labels. A key identifies a set of them.
 type counter[K comparable] struct {
 	of   metric.Int64Counter
 	with *series[K, []metric.AddOption]
@@ -200,7 +200,7 @@ func newCounter[K comparable](of metric.Int64Counter, labels func(K) []attribute
 
 func (c *counter[K]) add(key K) { c.of.Add(context.Background(), 1, c.with.get(key)...) }
 
-// What the labels of an instrument are made from.
+// The keys of the series.
 type (
 	servedKey struct {
 		method, route, team string
@@ -230,7 +230,7 @@ func (k redisKey) labels() []attribute.KeyValue {
 	return withFailure(k.failure, dbSystem.String("redis"), dbOperation.String(k.operation))
 }
 
-// callPoints are measured together at a call of the service.
+// callPoints are the histograms of one call of the service.
 type callPoints struct{ duration, input, output, first, each *point }
 
 // newCallPoints leaves out the service's address, because there is only one.

@@ -10,8 +10,8 @@ import (
 // statusClientLeft is the status of a request whose client left before the answer.
 const statusClientLeft = 499
 
-// statusLabel keeps the statuses that HTTP has a name for, and 499; others are rounded down to the hundred. The service may answer
-// any number, and every one would be a series.
+// statusLabel rounds statuses that HTTP has no name for, except 499, down to the hundred: the service may answer any number, and each
+// would be a series.
 func statusLabel(status int) int {
 	if status == statusClientLeft || http.StatusText(status) != "" {
 		return status
@@ -30,7 +30,7 @@ func failure(refusal string, status int) string {
 	return ""
 }
 
-// methodLabel keeps the methods that are served; a client may send any word.
+// methodLabel returns "_OTHER" for unknown methods: a client may send any word.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodPatch:
@@ -42,10 +42,10 @@ func methodLabel(method string) string {
 // maxList bounds the texts of a list in a span.
 const maxList = 16
 
-// attributes are gathered at the end of a span and set together.
+// attributes are collected at the end of a span and set together.
 type attributes []attribute.KeyValue
 
-// text adds a text of at most MaxValue bytes, longer ones cut. An empty text means "not known" and is left out.
+// text adds a text, cut to maxValue bytes. An empty text means "not known" and is left out.
 func (a *attributes) text(key attribute.Key, value string) {
 	if value != "" {
 		a.whole(key, shorten(value))
@@ -57,7 +57,7 @@ func (a *attributes) whole(key attribute.Key, value string) {
 	*a = append(*a, key.String(valid(value)))
 }
 
-// texts adds a list of at most maxList texts of at most MaxValue bytes, longer ones cut.
+// texts adds a list, cut to maxList texts of maxValue bytes.
 func (a *attributes) texts(key attribute.Key, values []string) {
 	kept := make([]string, min(len(values), maxList))
 	for i := range kept {

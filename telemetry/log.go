@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	// mostLines and mostBytes are how many lines may wait, and how long they may be together. At 10,000 requests a second they bridge
-	// 0.4 s of a stalled output.
-	mostLines = 4096
-	mostBytes = 4 << 20
-	// linger is how long the writing goroutine lets lines gather after the first one. Without it every request would have to
-	// wake the goroutine, which costs the request more than its line. At 1,000 requests a second that is one wake-up for twenty.
+	// maxLines and maxBytes bound the waiting lines. At 10,000 requests a second they bridge 0.4 s of a stalled output.
+	maxLines = 4096
+	maxBytes = 4 << 20
+	// linger is how long the writing goroutine waits for more lines after the first one. Without it every request would have to
+	// wake the goroutine, which costs more than the line itself. At 1,000 requests a second one wake-up serves twenty.
 	linger = 20 * time.Millisecond
-	// batchBytes bounds the bytes of one write: that many may be lost if it fails.
+	// batchBytes bounds one write, and so the loss if it fails.
 	batchBytes = 64 << 10
 )
 
@@ -30,7 +29,7 @@ type LogConfig struct {
 }
 
 // Log is the process's log: a line per Record, and the lines of [Log.Logger], in the order of the calls. No caller waits for
-// the output: lines gather in memory for one goroutine, and a line that finds too many there is dropped and counted.
+// the output: lines are queued in memory for one goroutine, and a line that finds the queue full is dropped and counted.
 // Its methods may be called from any goroutine, also after Close.
 type Log struct {
 	config  LogConfig
@@ -40,7 +39,7 @@ type Log struct {
 	done    chan struct{}
 	own     slog.Handler // writes to waiting
 	logger  *slog.Logger
-	tee     atomic.Pointer[slog.Handler] // gets every line, too; nil: none
+	tee     atomic.Pointer[slog.Handler] // also gets every line; nil: none
 }
 
 // NewLog returns a Log and starts its goroutine, which [Log.Close] ends.
@@ -63,13 +62,13 @@ func (l *Log) Tee(handler slog.Handler) {
 	}
 }
 
-// Write queues the line of one Record. line is that of [Record.AppendLine], which a Log in text ignores. It does not wait and
-// does not allocate, and keeps neither of them.
+// Write queues a Record's line, which [Record.AppendLine] made; a Log in text ignores it and makes its own. Write does not wait or
+// allocate, and keeps neither argument.
 func (l *Log) Write(record *Record, line []byte) {
 	if record.level() < l.config.Level.Level() {
 		return
 	}
-	if other := l.tee.Load(); other != nil { // here and not in the writing goroutine, so that a blocked output does not hold up the collector
+	if other := l.tee.Load(); other != nil { // not in the writing goroutine, so that a blocked output does not delay the collector
 		_ = (*other).Handle(record.Span.parent(), record.line()) // the handler counts its own losses
 	}
 	if l.config.Text {
@@ -86,15 +85,15 @@ func (l *Log) count(taken bool) {
 	}
 }
 
-// Logger returns the logger for everything that is not a request. Its lines are encoded immediately, so that values are not read
-// later, and queued like those of Records.
+// Logger returns the logger for everything but requests. Its lines are encoded at once, so that values are not read later, and
+// queued like those of Records.
 func (l *Log) Logger() *slog.Logger { return l.logger }
 
 // Dropped returns how many lines were lost: the queue was full, the output failed, or the Log was closed.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
-// Close writes what waits and ends the goroutine. It waits for at most as long as the context lasts: a blocked output must
-// not keep the process from stopping. Later lines are dropped. Calling it again waits again.
+// Close writes the queue and ends the goroutine. It waits until the context ends at the latest: a blocked output must not keep the
+// process from stopping. Later lines are dropped. A second call waits again.
 func (l *Log) Close(ctx context.Context) error {
 	if l.waiting.close() {
 		close(l.closing)
@@ -115,11 +114,11 @@ func (w eventWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// teeHandler writes an event to the log and hands it to the Tee's handler. What is bound to a logger is bound to both.
+// teeHandler writes an event to the log and hands it to the Tee's handler. Attributes and groups of a logger apply to both.
 type teeHandler struct {
 	log  *Log
 	own  slog.Handler
-	bind []func(slog.Handler) slog.Handler // what was bound, for the Tee's handler, which may be set later
+	bind []func(slog.Handler) slog.Handler // the attributes and groups, for the Tee's handler, which may be set later
 }
 
 func (d *teeHandler) Enabled(ctx context.Context, level slog.Level) bool {
@@ -149,7 +148,7 @@ func (d *teeHandler) bound(own slog.Handler, bind func(slog.Handler) slog.Handle
 	return &teeHandler{log: d.log, own: own, bind: append(d.bind[:len(d.bind):len(d.bind)], bind)}
 }
 
-// handler writes lines, with times in UTC.
+// handler returns a handler that writes lines with times in UTC.
 func (c LogConfig) handler(w io.Writer) slog.Handler {
 	options := &slog.HandlerOptions{Level: c.Level, ReplaceAttr: func(groups []string, attr slog.Attr) slog.Attr {
 		if attr.Key == slog.TimeKey && len(groups) == 0 {

@@ -322,7 +322,7 @@ func BenchmarkLog(b *testing.B) {
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		l.Write(&record, record.AppendLine(room[:0]))
-		if n%(mostLines/2) == 0 {
+		if n%(maxLines/2) == 0 {
 			memory, _ = l.waiting.take(memory)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// level is WARN for failures that Sluice caused, which the operator should look into. The service's own 5xx and refusals of a
-// team's requests are INFO.
+// level is WARN for failures that Sluice caused: the operator should look into them. The service's own 5xx and refusals of a team's
+// requests are INFO.
 func (r *Record) level() slog.Level {
 	if r.Status >= 500 && (r.Refusal != "" || r.UpstreamStatus != r.Status) {
 		return slog.LevelWarn
@@ -26,12 +26,12 @@ func (r *Record) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// clean shortens every text and makes it valid UTF-8. Clients and the service choose some of them, and a collector refuses a whole
-// batch for one invalid text.
+// clean shortens every text and makes it valid UTF-8. Clients and the service choose some of the texts, and a collector refuses a
+// whole batch for one invalid text.
 func (r *Record) clean() {
 	for i := range members {
 		if m := &members[i]; m.text != nil {
-			cleanText(m.text(r), m.most())
+			cleanText(m.text(r), m.limitBytes())
 		}
 	}
 	l := &r.Limit
@@ -40,21 +40,21 @@ func (r *Record) clean() {
 	}
 }
 
-// most is how many bytes the text of a member may have.
-func (m *member) most() int {
+// limitBytes bounds the member's text.
+func (m *member) limitBytes() int {
 	if m.long {
 		return maxReason
 	}
 	return maxValue
 }
 
-func cleanText(text *string, most int) {
-	if len(*text) > most || !isPlain(*text) {
-		*text = valid(shortenTo(*text, most))
+func cleanText(text *string, limit int) {
+	if len(*text) > limit || !isPlain(*text) {
+		*text = valid(shortenTo(*text, limit))
 	}
 }
 
-// line is a Record in slog's form, for LOG_FORMAT=text and for collectors; appendLine writes the JSON form.
+// line returns the Record as a slog record, for LOG_FORMAT=text and for collectors; appendLine writes the JSON form.
 func (r *Record) line() slog.Record {
 	record := slog.NewRecord(r.Time.UTC(), r.level(), "request", 0)
 	for i := range members {
@@ -108,7 +108,7 @@ func (c *Cost) attr(name string) slog.Attr {
 	return slog.GroupAttrs(name, amounts...)
 }
 
-// amountAttr is an amount of a unit, money in the currency.
+// amountAttr returns an amount of a unit, money in the currency.
 func amountAttr(name string, m unit.Money, of unit.Name, n int64) slog.Attr {
 	if m.Decimals(of) > 0 {
 		return slog.Float64(name, m.InWhole(of, n))
@@ -116,7 +116,7 @@ func amountAttr(name string, m unit.Money, of unit.Name, n int64) slog.Attr {
 	return slog.Int64(name, n)
 }
 
-// Log writes the line of a task that was settled at that moment. Like the line of a request it always has all members.
+// Log writes the line of a task that was settled at that moment. Like a request's line it always has all members.
 func (t *Task) Log(logger *slog.Logger, at time.Time) {
 	creation, handler := readTraceparent(t.Creation), logger.Handler()
 	ctx := trace.ContextWithSpanContext(context.Background(), creation)
@@ -151,11 +151,11 @@ func (t *Task) Log(logger *slog.Logger, at time.Time) {
 		attrs = append(attrs, slog.String("account", t.Account))
 	}
 	record.AddAttrs(attrs...)
-	_ = handler.Handle(ctx, record) // as for any line
+	_ = handler.Handle(ctx, record) // slog ignores this error, too
 }
 
-// appendLine writes a Record's line exactly as slog's JSONHandler does, which a test checks. It exists for its cost: slog hands
-// every float and every null to encoding/json, which made the line the most expensive step of a request.
+// appendLine writes a Record's line exactly as slog's JSONHandler would; a test compares them. It exists for speed: slog passes every
+// float and null to encoding/json, which made the line the most expensive step of a request.
 func appendLine(b []byte, r *Record) []byte {
 	b = append(b, `{"time":"`...)
 	b = r.Time.UTC().AppendFormat(b, time.RFC3339Nano)
@@ -182,8 +182,8 @@ func appendName(b []byte, name string) []byte {
 	return append(appendQuoted(b, name), ':')
 }
 
-// appendQuoted writes a text. Of the few that need escapes, invalid UTF-8 becomes U+FFFD; line ends of every kind, JavaScript's too,
-// become escapes.
+// appendQuoted writes a text as a JSON string. Invalid UTF-8 becomes U+FFFD; line ends of every kind, also JavaScript's, become
+// escapes.
 func appendQuoted(b []byte, s string) []byte {
 	if isPlain(s) {
 		return append(append(append(b, '"'), s...), '"')
@@ -195,8 +195,8 @@ func appendQuoted(b []byte, s string) []byte {
 	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }
 
-// isPlain reports whether a text is ASCII without quotes, backslashes and control characters, as nearly every text of a line is. JSON
-// need not escape it. Eight bytes are looked at together.
+// isPlain reports whether a text is ASCII without quotes, backslashes and control characters, which JSON need not escape. Nearly every
+// text is. It examines eight bytes at a time.
 func isPlain(s string) bool {
 	if len(s) < 8 {
 		return isShortPlain(s)
@@ -217,14 +217,14 @@ func isShortPlain(s string) bool {
 	return true
 }
 
-// special sets a high bit if one of the first eight bytes is not plain: a subtraction that borrows sets high bits only above such a byte.
+// special sets a high bit if one of the first eight bytes is not plain. A borrow can set further high bits, but only above such a byte.
 func special(s string) uint64 {
 	const ones = 0x0101010101010101
 	w := binary.LittleEndian.Uint64([]byte(s[:8]))
 	return ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones) | (w - ones*' ') | w
 }
 
-// inMilliseconds is a duration in milliseconds, to the microsecond.
+// inMilliseconds returns a duration in milliseconds, to the microsecond.
 func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // appendFloat writes a number. Whole numbers, the usual case, are written fast.
@@ -288,8 +288,8 @@ func appendAmount(b []byte, m unit.Money, of unit.Name, n int64) []byte {
 	return strconv.AppendInt(b, n, 10)
 }
 
-// AppendLine appends the record's line in JSON, with its line end, as a [Log] writes it. It shortens overlong texts of the record and
-// makes them valid. Time must be set.
+// AppendLine appends the record's line in JSON, with its line end, as a [Log] writes it. It shortens the record's texts and makes them
+// valid UTF-8. Time must be set.
 func (r *Record) AppendLine(b []byte) []byte {
 	r.clean()
 	return appendLine(b, r)

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// lineWriter is the goroutine of a Log. Only it writes to the output.
+// lineWriter is the goroutine of a Log, the only one that writes to the output.
 type lineWriter struct {
-	log    *Log
-	own    bytes.Buffer // for the Log's own lines
-	untold uint64       // lines that were lost, and that the log does not mention yet
-	torn   bool         // the output ends in the middle of a line
+	log        *Log
+	own        bytes.Buffer // for the Log's own lines
+	unreported uint64       // lost lines that the log does not mention yet
+	torn       bool         // the output ends in the middle of a line
 }
 
 // run writes lines until the Log is closed and none waits.
@@ -37,34 +37,34 @@ func (w *lineWriter) run() {
 	}
 }
 
-// drain writes the lines that wait, and notes where lines are missing, and how many. It returns memory for the next time.
+// drain writes the waiting lines, and a line about each gap. It returns memory for the next call.
 func (w *lineWriter) drain(memory []byte) []byte {
 	text, lost := w.log.waiting.take(memory)
-	w.admit()
+	w.reportGap()
 	failed := w.write(text)
 	w.log.dropped.Add(failed)
-	if w.untold += failed + lost; lost > 0 {
-		w.admit()
+	if w.unreported += failed + lost; lost > 0 {
+		w.reportGap()
 	}
 	return text
 }
 
-// admit writes a line that reports how many lines are missing before it. If that fails, a later one reports them.
-func (w *lineWriter) admit() {
-	if w.untold == 0 {
+// reportGap writes a line with the number of lines that are missing before it. If the write fails, a later call reports them.
+func (w *lineWriter) reportGap() {
+	if w.unreported == 0 {
 		return
 	}
 	record := slog.NewRecord(w.log.config.Now(), slog.LevelWarn, "log lines dropped", 0)
-	record.AddAttrs(slog.Uint64("lines", w.untold))
+	record.AddAttrs(slog.Uint64("lines", w.unreported))
 	w.own.Reset()
 	_ = w.log.config.handler(&w.own).Handle(context.Background(), record) // writing to memory does not fail
 	if w.write(w.own.Bytes()) == 0 {
-		w.untold = 0
+		w.unreported = 0
 	}
 }
 
-// write writes whole lines, some at a time, and returns how many the output did not accept. They are lost: another attempt would delay
-// the lines after them.
+// write writes whole lines in batches, and returns how many the output did not accept. They are lost: a retry would delay the lines
+// after them.
 func (w *lineWriter) write(text []byte) (lost uint64) {
 	for len(text) > 0 {
 		part := text[:whole(text)]
@@ -77,7 +77,7 @@ func (w *lineWriter) write(text []byte) (lost uint64) {
 	return lost
 }
 
-// writePart writes some lines after the end of a line.
+// writePart writes a batch, and first ends a torn line.
 func (w *lineWriter) writePart(part []byte) (n int, err error) {
 	if w.torn {
 		if _, err = w.log.config.Writer.Write([]byte{'\n'}); err != nil {
@@ -90,7 +90,7 @@ func (w *lineWriter) writePart(part []byte) (n int, err error) {
 	return n, err
 }
 
-// whole is the length of the lines of one write.
+// whole returns the length of the whole lines that fit into one write.
 func whole(text []byte) int {
 	if len(text) <= batchBytes {
 		return len(text)
@@ -103,23 +103,23 @@ func whole(text []byte) int {
 
 // waitingLines are encoded lines that wait for the goroutine of a Log. It is safe for concurrent use.
 type waitingLines struct {
-	some chan struct{} // has room for one: lines wait
+	some chan struct{} // signals that lines wait; buffers one
 
 	mu     sync.Mutex
 	text   []byte
 	lines  int
-	lost   uint64 // that did not fit, since the last take
+	lost   uint64 // lines that did not fit, since the last take
 	closed bool
 }
 
-// add takes a line, with its line end, and copies it; false: it is lost.
+// add copies a line, which includes its line end; false: it is lost.
 func (w *waitingLines) add(line []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return false
 	}
-	if w.lines >= mostLines || len(w.text) >= mostBytes {
+	if w.lines >= maxLines || len(w.text) >= maxBytes {
 		w.lost++
 		return false
 	}
@@ -133,7 +133,7 @@ func (w *waitingLines) add(line []byte) bool {
 	return true
 }
 
-// take hands over the lines that wait, and how many were lost after them. The memory of the last ones is used for the next.
+// take returns the waiting lines, and how many were lost after them. It reuses the memory of the last ones.
 func (w *waitingLines) take(last []byte) (text []byte, lost uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *waitingLines) take(last []byte) (text []byte, lost uint64) {
 	return text, lost
 }
 
-// close lets no further line wait; false: it was closed before.
+// close makes add refuse further lines; false: it was closed before.
 func (w *waitingLines) close() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

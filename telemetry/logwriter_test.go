@@ -26,7 +26,7 @@ func TestBlockedOutput(t *testing.T) {
 	}
 	defer func() { _ = reader.Close() }()
 	l := NewLog(LogConfig{Writer: writer, Now: time.Now})
-	const lines = 4 * mostLines // a pipe holds some 200 lines, and as many as may wait are being written
+	const lines = 4 * maxLines // a pipe holds some 200 lines, and as many as may wait are being written
 	var calls sync.WaitGroup
 	for i := range 4 {
 		calls.Go(func() {
@@ -169,7 +169,7 @@ func TestLossesAreToldInTheirPlace(t *testing.T) {
 	l := NewLog(LogConfig{Writer: out, Now: fixedNow})
 	write(l, Record{Time: noon, ID: "written"})
 	<-out.began // from now on lines only wait
-	for n := range 3 * mostLines {
+	for n := range 3 * maxLines {
 		write(l, Record{Time: noon, ID: fmt.Sprint("early", n)})
 	}
 	lost := l.Dropped()

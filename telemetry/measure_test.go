@@ -189,15 +189,15 @@ func TestHistogramCountsAll(t *testing.T) {
 // However many sets of attributes there are, the series are bounded, and further ones are counted together.
 func TestHistogramIsBounded(t *testing.T) {
 	m := openMetrics(t)
-	for i := range 2 * mostSeries {
+	for i := range 2 * maxSeries {
 		m.Redis(fmt.Sprint(i), "", time.Millisecond)
 	}
 	page := pageOf(m)
 	series := regexp.MustCompile(`(?m)^db_client_operation_duration_seconds_count\{.*\} (\d+)$`).FindAllStringSubmatch(page, -1)
-	if len(series) > mostSeries+1 || len(series) < mostSeries-1 {
+	if len(series) > maxSeries+1 || len(series) < maxSeries-1 {
 		t.Errorf("%d series", len(series))
 	}
-	overflow := fmt.Sprintf(`_count{otel_metric_overflow="true"} %d`, 2*mostSeries-len(series)+1)
+	overflow := fmt.Sprintf(`_count{otel_metric_overflow="true"} %d`, 2*maxSeries-len(series)+1)
 	if !strings.Contains(page, "db_client_operation_duration_seconds"+overflow+"\n") {
 		t.Errorf("want %s", overflow)
 	}

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// member is one member of a request's log line. It has one of text, list, number, duration, cost and limit, or none of them: then it is
-// the usage.
+// member is one member of a request's log line. Exactly one of text, list, limit, number, duration and cost is set; the usage has none.
 type member struct {
 	name     string
-	rare     bool // it is left out if it is empty
+	rare     bool // left out if empty
 	text     func(r *Record) *string
 	long     bool // the text may have maxReason bytes
 	list     func(r *Record) []string
@@ -22,7 +21,7 @@ type member struct {
 	prefix string // the comma, the name and the colon, in JSON
 }
 
-// members are the members of a log line after time, level and msg, in their order; every form of the line walks them. A member never
+// members are the members of a log line after time, level and msg, in order; every form of the line walks them. A member never
 // changes its type: an unknown text is "", an unknown number 0; only usage, cost and held are null if unknown.
 var members = prefixed([]member{
 	{name: "id", text: func(r *Record) *string { return &r.ID }},
@@ -79,7 +78,7 @@ func (m *member) shown(r *Record) bool {
 	return *m.text(r) != ""
 }
 
-// rules are the ids of the rules for which a request was refused. Of one that was not, those that its client was warned of.
+// rules returns the ids of the rules that refused the request, or else of those that its client was warned of.
 func (r *Record) rules() (ids []string) {
 	refused := slices.ContainsFunc(r.Broken, func(b BrokenRule) bool { return b.Refused })
 	for _, rule := range r.Broken {

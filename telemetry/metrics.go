@@ -18,12 +18,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// mostSeries bounds the series of one instrument; beyond it they are counted together. Labels are from closed sets, so only a
-// teams file of thousands of teams comes near.
-const mostSeries = 10_000
+// maxSeries bounds the series of one instrument; further label sets share one series. Labels are from closed sets, so only a teams
+// file of thousands of teams comes near.
+const maxSeries = 10_000
 
-// Metrics are the process's instruments and the page that shows them to Prometheus. [Open] makes it. A nil Metrics measures
-// nothing. Its methods may be called from any goroutine and do not wait.
+// Metrics are the process's instruments and the page that Prometheus scrapes. [Open] makes it. A nil Metrics measures nothing. Its
+// methods may be called from any goroutine and do not wait.
 type Metrics struct {
 	provider *sdk.MeterProvider
 	meter    metric.Meter
@@ -35,7 +35,7 @@ type Metrics struct {
 	house  quotas // of all teams together
 }
 
-// newMetrics makes the instruments. sender sends what they measure; nil: only the page shows it.
+// newMetrics makes the instruments. sender exports them; nil: they are only on the page.
 func newMetrics(config Config, about *resource.Resource, sender sdk.Reader) (*Metrics, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -44,7 +44,7 @@ func newMetrics(config Config, about *resource.Resource, sender sdk.Reader) (*Me
 		return nil, err
 	}
 	options := []sdk.Option{
-		sdk.WithReader(page), sdk.WithResource(about), sdk.WithCardinalityLimit(mostSeries), sdk.WithExemplarFilter(exemplar.AlwaysOffFilter),
+		sdk.WithReader(page), sdk.WithResource(about), sdk.WithCardinalityLimit(maxSeries), sdk.WithExemplarFilter(exemplar.AlwaysOffFilter),
 	}
 	if sender != nil {
 		options = append(options, sdk.WithReader(sender))
@@ -60,12 +60,12 @@ func newMetrics(config Config, about *resource.Resource, sender sdk.Reader) (*Me
 	return m, runtime.Start(runtime.WithMeterProvider(provider))
 }
 
-// Handler is the page for Prometheus.
+// Handler serves the page for Prometheus.
 func (m *Metrics) Handler() http.Handler { return m.page }
 
 func (m *Metrics) close(ctx context.Context) error { return m.provider.Shutdown(ctx) }
 
-// Arrived counts a request in, until Served counts it out.
+// Arrived adds a request to those in flight, until Served removes it.
 func (m *Metrics) Arrived() {
 	if m != nil {
 		m.active.Add(context.Background(), 1)
@@ -107,8 +107,7 @@ func (m *Metrics) Poll(source string) {
 	}
 }
 
-// Settlement counts what was charged or given back, by the origin of its amount: a request's flag, or the end of a
-// task.
+// Settlement counts a settlement by the origin of its amount: a request's flag, or a task's outcome.
 func (m *Metrics) Settlement(outcome string) {
 	if m != nil {
 		m.settlements.add(outcome)
@@ -122,7 +121,7 @@ func (m *Metrics) Unpriced(model string) {
 	}
 }
 
-// Reload counts a reading of a changed teams file.
+// Reload counts a reload of a changed teams file.
 func (m *Metrics) Reload(ok bool) {
 	switch {
 	case m == nil:
@@ -161,7 +160,7 @@ func (m *Metrics) Hook(hook, outcome string) {
 	}
 }
 
-// HouseAlert counts a per cent of a quota of all teams together that was passed.
+// HouseAlert counts that the use of a quota of all teams together passed percent.
 func (m *Metrics) HouseAlert(unit, period string, percent int) {
 	if m != nil {
 		m.houseAlerts.Add(context.Background(), 1, metric.WithAttributes(labelUnit.String(unit), labelPeriod.String(period), labelPercent.Int(percent)))
@@ -175,18 +174,18 @@ func (m *Metrics) Redis(operation, failure string, took time.Duration) {
 	}
 }
 
-// Account is an account at the service at a moment.
+// Account is the state of an account at the service.
 type Account struct {
 	ID        string
 	State     string           // one of the [accountStates]
 	InFlight  int              // requests of this process
-	Failovers map[string]int64 // requests that went on with another account since the start, by reason
+	Failovers map[string]int64 // requests that failed over to another account since the start, by reason
 }
 
-// accountStates are the states that an account has a series of, so that an alert sees one end.
+// accountStates are all states. An account has a series for each, so that an alert sees a state end.
 var accountStates = [...]string{"ok", "cooling", "out", "draining"}
 
-// accounts adds metrics of the accounts at the service. An account that is removed from the accounts file leaves the page.
+// accounts adds metrics of the accounts at the service. An account that leaves the accounts file leaves the page.
 func (b *builder) accounts(read func() []Account) {
 	b.intGauges(ownAccountState, "", "1 for the state in which an account at the service is, 0 for the others", func(_ context.Context, o metric.Int64Observer) error {
 		for _, a := range read() {
@@ -233,7 +232,7 @@ func newMirror(b *builder) Mirror {
 		failed:  b.counter(ownMirrorFailed, "{try}", "failed attempts to store a picture, by what failed: fetch, its host; store, the store"),
 		lost:    b.counter(ownMirrorLost, "{picture}", "pictures that are never stored, by reason: expired, their address ended first; refused, not a picture or too large"),
 	}
-	if b.err == nil { // shown before the first
+	if b.err == nil { // makes the series exist from the start
 		for _, c := range []metric.Int64Counter{m.stored, m.bytes, m.deleted} {
 			c.Add(context.Background(), 0)
 		}
@@ -267,7 +266,7 @@ func (m *Mirror) MirrorLost(reason string) {
 	m.lost.Add(context.Background(), 1, because(reason))
 }
 
-// MirrorDeleted counts pictures that are kept no longer.
+// MirrorDeleted counts pictures that were deleted when their time to keep ended.
 func (m *Mirror) MirrorDeleted(pictures int) {
 	m.deleted.Add(context.Background(), int64(pictures))
 }

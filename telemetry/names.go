@@ -8,7 +8,7 @@ import (
 
 // Every name that leaves the process is in this file. A golden file pins them: dashboards and alerts depend on them.
 
-// The instruments. Names that begin with sluice. are our own, for what no convention covers.
+// The instruments. Names that begin with sluice. are our own, where no convention exists.
 const (
 	httpDuration = "http.server.request.duration"
 	httpActive   = "http.server.active_requests"
@@ -149,8 +149,8 @@ const (
 	ownTaskEstimated = attribute.Key("sluice.task.estimated")
 )
 
-// Names of units are made from a prefix, one for each row of the table of units.
-const ownUnit = "sluice." // the counter of what was charged in it, for the rows that have one
+// ownUnit is the prefix of the counters of charges; the unit's name follows, for the units that are counted.
+const ownUnit = "sluice."
 
 var ownCosts = func() (keys [unit.Count]attribute.Key) {
 	for i, name := range unit.Names {
@@ -168,8 +168,8 @@ const (
 	OperationFetch    = "fetch_response"   // a task query
 )
 
-// The bounds of the histograms, in seconds and tokens. Durations are those of the conventions and two more for images, which
-// take minutes; Sluice's own part begins at a tenth of a millisecond.
+// The bounds of the histograms, in seconds and tokens. Durations have the conventions' bounds and two more for images, which take
+// minutes; Sluice's own overhead begins at 0.1 ms.
 var (
 	durationBounds = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68}
 	tokenBounds    = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}

@@ -21,16 +21,16 @@ import (
 type Telemetry struct {
 	Metrics *Metrics
 	Traces  *Traces      // nil: no span is made
-	Logs    slog.Handler // sends the lines of the log; nil: they are not sent
+	Logs    slog.Handler // sends the lines of the log; nil: log records are not sent
 	Sent    []string     // the signals that are sent
 
 	closers []func(context.Context) error
 }
 
-// Open builds what the environment asks for. It does not connect: exporters do, in the background, when they have something to
-// send. Its errors are about the environment.
+// Open builds what the environment asks for. It does not connect: exporters connect in the background, when they first send. Its
+// errors are about the environment.
 func Open(ctx context.Context, config Config) (*Telemetry, error) {
-	otel.SetLogger(logr.New(quiet{config.Logger})) // before anything else of the library
+	otel.SetLogger(logr.New(quiet{config.Logger})) // before any other call of the SDK
 	t, exporter := new(Telemetry), config.Exporter
 	var logs sdklog.Exporter
 	var reader sdkmetric.Reader
@@ -69,7 +69,7 @@ func Open(ctx context.Context, config Config) (*Telemetry, error) {
 		t.sends(signalLogs, provider.Shutdown)
 	}
 	if len(t.Sent) > 0 {
-		otel.SetErrorHandler(newComplaints(config.Logger))
+		otel.SetErrorHandler(newExportErrors(config.Logger))
 	}
 	return t, t.Metrics.watchLost(gates)
 }

@@ -1,7 +1,7 @@
 // Package telemetry reports what requests did: one line in the log for each, metrics, and spans.
 //
-// It is for observing. It is not for deciding: nothing here refuses, delays or changes a request or an answer, and no
-// other package has to wait for it. It knows neither teams' limits nor tasks' claims.
+// It only observes: nothing here refuses, delays or changes a request or an answer, and no other package waits for it. It
+// knows neither teams' limits nor tasks' claims.
 //
 // It promises that a Record is written once, that a slow or blocked output never delays a request (records over the
 // bound are dropped and counted), and that what it writes contains no prompt, body, key or query string.
@@ -26,13 +26,13 @@ type Record struct {
 	TraceID        string        // 32 hex digits; empty if no span is recorded
 	Team           string        // id of the team whose key was presented
 	Key            string        // public id of that key
-	Client         string        // address of the client without a port; behind trusted proxies, what they report
+	Client         string        // address of the client without a port; behind trusted proxies, the address they report
 	Method         string        // of the request
 	Route          string        // the path's template; empty: unknown path
 	Endpoint       string        // text, multimodal, image, tasks, embeddings, other
 	Kind           string        // what the request asked for; see package policy
 	Model          string        // as the request named it
-	Task           string        // task id, for requests that make or concern one
+	Task           string        // task id, for requests that create or query one
 	Status         int           // HTTP status sent to the client; 499 when the client left first
 	Refusal        string        // <stage>/<reason> when Sluice refused
 	Reason         string        // the message with which Sluice refused; empty is left out of the line
@@ -42,15 +42,15 @@ type Record struct {
 	Cost           Cost          // what was charged
 	Held           Cost          // what was held at admission
 	Duration       time.Duration // from arrival to the end of the handler
-	Overhead       time.Duration // the part of Duration spent neither on the service, nor on the client's connection, nor waiting for its turn
-	Service        time.Duration // the part of Duration spent waiting for the service, until the last byte of its answer; only for counts
-	Queued         time.Duration // the part of Duration in which it waited for its turn
+	Overhead       time.Duration // the part of Duration spent neither on the service, nor on the client's connection, nor in the queue
+	Service        time.Duration // the part of Duration spent waiting for the service, until the last byte of its answer; not in the line
+	Queued         time.Duration // the part of Duration in the queue
 	FirstByte      time.Duration // from arrival to the first byte handed to the client
 	BytesIn        int64         // bytes of the request body that were read
 	BytesOut       int64         // bytes of the response body
 	UpstreamStatus int           // HTTP status of the service's answer; 0 if it was not asked or did not answer
-	Account        string        // at the service, that was asked last; without an accounts file it is empty and left out of the line
-	Tags           string        // for whom inside the team, such as project=alpha,user=42; empty is left out of the line
+	Account        string        // the account at the service that was asked last; without an accounts file empty and left out of the line
+	Tags           string        // such as project=alpha,user=42; empty is left out of the line
 	Front          string        // openai if the client spoke OpenAI's interface; empty is left out of the line
 	TaskStatus     string        // the final state of a task, for the poll that saw it; empty is left out of the line
 
@@ -63,7 +63,7 @@ type Record struct {
 	client trace.SpanContext // the span that the client names as the parent
 }
 
-// BrokenRule is a rule of the table that a request breaks.
+// BrokenRule is a rule that a request breaks.
 type BrokenRule struct {
 	ID      string // from a closed set
 	Refused bool   // the rule refused the request; false: the client was warned
@@ -73,9 +73,9 @@ type BrokenRule struct {
 // means "not known". A refused request has a known cost of zero.
 type Cost struct {
 	Known   bool         // false: the log line has null
-	Amounts unit.Amounts // the log line writes money in the currency itself
-	Money   unit.Money   // what money of Amounts counts in
-	Flag    string       // the origin of the amount (one of the flags); "" is left out of the log line
+	Amounts unit.Amounts // the log line writes money in the currency
+	Money   unit.Money   // the currency of Amounts
+	Flag    string       // the origin of the amount, one of the flags; "" is left out of the log line
 }
 
 // The origins of an amount: the flags of a cost.
@@ -88,8 +88,8 @@ const (
 	FlagUnknown   = "unknown"  // whether the service did the work is unknown
 )
 
-// Settled is the data of the event of a request that was settled, a JSON object: the members of its log line, as far as they are
-// known by then, and time. It changes nothing of the record.
+// Settled returns the data of the event of a settled request, a JSON object: time and the members of its log line, as far as they are
+// known by then. It does not change the record.
 func (r *Record) Settled() []byte {
 	own := *r
 	own.clean()
@@ -97,7 +97,7 @@ func (r *Record) Settled() []byte {
 	return append(appendMembers(append(b, '"'), &own), '}')
 }
 
-// Ending is what the event of the task's end says beside its results, a JSON object: usage and cost are as in its log line.
+// Ending returns the data of the event of the task's end without its results, a JSON object. Usage and cost are as in its log line.
 func (t *Task) Ending() []byte {
 	b := append(make([]byte, 0, 512), '{')
 	for _, m := range [...]struct{ name, text string }{{"task_id", t.ID}, {"request_id", t.Request}, {"model", shorten(t.Model)}, {"outcome", t.Outcome}} {

@@ -137,7 +137,7 @@ func TestATraceIsRecordedWholeOrNotAtAll(t *testing.T) {
 			tells.Traces.Task(&Task{Creation: creation, ID: "t", Model: "m", Submitted: now, Ended: now})
 		}
 		var alone Exchange
-		alone.Begin(tells.Traces, nil, SpanInfo{Operation: OperationFetch, Alone: true}, now)
+		alone.Begin(tells.Traces, nil, SpanInfo{Operation: OperationFetch, Root: true}, now)
 		alone.End(Result{}, now)
 	})
 	if len(spans) != 3 {
@@ -156,7 +156,7 @@ func TestNewestConventions(t *testing.T) {
 		t.Setenv("OTEL_SEMCONV_STABILITY_OPT_IN", opted)
 		spans := spansOf(t, Config{}, func(tells *Telemetry) {
 			var x Exchange
-			x.Begin(tells.Traces, tells.Metrics, SpanInfo{Operation: OperationFetch, Model: "m", Task: "task-1", Alone: true}, time.Now())
+			x.Begin(tells.Traces, tells.Metrics, SpanInfo{Operation: OperationFetch, Model: "m", Task: "task-1", Root: true}, time.Now())
 			x.End(Result{Status: 200}, time.Now())
 		})
 		got := ""
@@ -198,7 +198,7 @@ func TestSpanLimits(t *testing.T) {
 		tells.Traces.Begin(&r, map[string][]string{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}})
 		tells.Traces.End(&r)
 		var x Exchange
-		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationNone, Alone: true, Parameters: &Parameters{Stop: []string{strings.Repeat("s", 100)}}}, time.Now())
+		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationNone, Root: true, Parameters: &Parameters{Stop: []string{strings.Repeat("s", 100)}}}, time.Now())
 		x.End(Result{}, time.Now())
 	})
 	s := spans[0]
@@ -230,7 +230,7 @@ func (c covering) Cover(text string) string {
 func TestSpansAreRedacted(t *testing.T) {
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {
 		var x Exchange
-		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationChat, Model: "CANARY", Alone: true, Secrets: covering("CANARY")}, time.Now())
+		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationChat, Model: "CANARY", Root: true, Secrets: covering("CANARY")}, time.Now())
 		x.End(Result{Status: 400, Reading: &meter.Reading{ResponseID: strings.Repeat("i", maxValue-3) + "CANARY", Failed: true, ErrorCode: "CANARY", FinishReasons: []string{"a CANARY"}}}, time.Now())
 	})
 	for _, a := range spans[0].GetAttributes() {

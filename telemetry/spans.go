@@ -12,8 +12,8 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// Begin begins the span of a request whose Record has its time and method. If a client's trace is to be joined, the span is of
-// that trace.
+// Begin begins the span of a request whose Record has its time and method. If Config.Join is set, the span joins the client's trace,
+// else it links to it.
 func (t *Traces) Begin(r *Record, header http.Header) {
 	if t == nil {
 		return
@@ -32,7 +32,7 @@ func (t *Traces) Begin(r *Record, header http.Header) {
 	}
 }
 
-// End ends the span of a request and writes into it what the Record has.
+// End sets the span's attributes from the Record and ends it.
 func (t *Traces) End(r *Record) {
 	if t == nil || !r.Span.Recording() {
 		return
@@ -112,7 +112,7 @@ func writeExchange(s *attributes, x *Exchange, result *Result) {
 	s.text(serverHost, host)
 	s.known(serverPort, port)
 	s.known(httpStatus, int64(result.Status))
-	if reading.Failed && reading.ErrorCode != "" { // the service's own code: only labels of metrics must be from a closed set
+	if reading.Failed && reading.ErrorCode != "" { // the service's own code: a span's attributes need not be from a closed set
 		s.text(errorType, covered(reading.ErrorCode, info.Secrets))
 	} else {
 		s.text(errorType, result.failure())
@@ -138,7 +138,7 @@ func writeExchange(s *attributes, x *Exchange, result *Result) {
 	}
 }
 
-// covered covers secrets in a text of the service's. It must come before the text is cut, or a part of a secret could remain.
+// covered covers secrets in a text from the service. It must precede cutting the text, or a part of a secret could remain.
 func covered(value string, secrets Secrets) string {
 	if secrets == nil {
 		return value

@@ -13,30 +13,30 @@ import (
 // Task is a task that has ended, for its span and its line in the log.
 type Task struct {
 	Request   string // the request id of its creation
-	Creation  string // traceparent of the span that created it; empty: none, and then the task has no span
+	Creation  string // traceparent of the span that created it; empty: none, and the task has no span
 	Key       string // public id of the key that created it
 	ID        string
 	Model     string
 	Team      string
-	Account   string    // at the service, that made it; empty: there is only one
+	Account   string    // the account at the service that made it; empty: there is only one
 	Outcome   string    // succeeded, failed, cancelled, unheard
 	Submitted time.Time // by the service's clock, or else when it was claimed
 	Started   time.Time // when it left the queue; zero: the service does not report it
 	Ended     time.Time
-	Served    int64       // polls that clients were answered
-	Sent      int64       // queries that the service was sent
-	Images    int64       // that it made; charged unless its path is charged by the request
+	Served    int64       // polls answered to clients
+	Sent      int64       // queries sent to the service
+	Images    int64       // images it made; charged unless its path is charged by the request
 	Usage     meter.Usage // in the answer that showed the end
 	Cost      Cost        // what was charged
-	Held      Cost        // what was held since its creation
+	Held      Cost        // what was held from its creation
 	Estimated bool        // the images were not counted by the service
 	SettledBy string      // poll, finisher, stream, lease
 }
 
-// Times are how long it waited in the queue, and ran from there on; 0 if that is not known.
+// Times returns the time in the queue and the time from there to its end; 0 if not known.
 func (t *Task) Times() (queue, run time.Duration) { return t.waited(), t.ran() }
 
-// waited is its time in the queue; 0 if that is not known.
+// waited is the time in the queue; 0 if not known.
 func (t *Task) waited() time.Duration {
 	if t.Started.IsZero() {
 		return 0
@@ -44,7 +44,7 @@ func (t *Task) waited() time.Duration {
 	return max(t.Started.Sub(t.Submitted), 0)
 }
 
-// ran is the time from there to its end; 0 if that is not known.
+// ran is the time from the end of the queue to its end; 0 if not known.
 func (t *Task) ran() time.Duration {
 	if t.Started.IsZero() {
 		return 0
@@ -52,7 +52,7 @@ func (t *Task) ran() time.Duration {
 	return max(t.Ended.Sub(t.Started), 0)
 }
 
-// Task sends the span of a task that has ended. The span is part of its creation's trace, and is sent if that is recorded.
+// Task sends the span of a task that has ended, as part of its creation's trace, if that is recorded.
 func (t *Traces) Task(task *Task) {
 	if t == nil || task.Creation == "" {
 		return

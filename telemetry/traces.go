@@ -39,7 +39,7 @@ func newTraces(config Config, about *resource.Resource, spans *spanQueue) *Trace
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about), sdktrace.WithSpanProcessor(spans), sdktrace.WithSampler(newSampler(config.Logger, time.Now)))
 	host, port := serverOf(config.Upstream)
-	opted := strings.Split(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") // the standard's list of conventions to use instead of the default ones
+	opted := strings.Split(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") // OpenTelemetry's list of conventions to opt in to
 	latest := slices.ContainsFunc(opted, func(word string) bool { return strings.TrimSpace(word) == latestGenAI })
 	return &Traces{
 		config: config, provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(config.Version)), spans: spans,
@@ -47,7 +47,8 @@ func newTraces(config Config, about *resource.Resource, spans *spanQueue) *Trace
 	}
 }
 
-// close sends what waits, for as long as the context lasts. The provider leaves its queue running if the context has ended before.
+// close sends the queue, for as long as the context lasts. It ends the queue itself, because the provider does not if the context has
+// ended before.
 func (t *Traces) close(ctx context.Context) error {
 	return cmp.Or(t.provider.Shutdown(ctx), t.spans.Shutdown(ctx))
 }
@@ -55,8 +56,7 @@ func (t *Traces) close(ctx context.Context) error {
 // Unended returns how many spans were begun and have not ended. It is for tests.
 func (t *Traces) Unended() int64 { return t.spans.unended.Load() }
 
-// begin begins a span inside the one that the context names; none: the span is the first of its trace. The sampler decides whether
-// it is recorded.
+// begin begins a child of the context's span, or without one the root of a trace. The sampler decides whether it is recorded.
 func (t *Traces) begin(ctx context.Context, name string, at time.Time, kind trace.SpanKind, links ...trace.SpanContext) Span {
 	options := []trace.SpanStartOption{trace.WithTimestamp(at), trace.WithSpanKind(kind)}
 	for _, link := range links {
@@ -77,21 +77,21 @@ const flaggedPerSecond = 10
 // envSampler is the SDK's variable that selects what is recorded.
 const envSampler = "OTEL_TRACES_SAMPLER"
 
-// sampler decides which requests are recorded, before a span is made. A client's sampled flag is advisory: off, the request is
-// not recorded; on, it is recorded within a bound, or one client could fill the collector. The trace id decides nothing,
-// because the client chose it.
+// sampler decides which requests are recorded, before a span is made. If a client's sampled flag is off, the request is not recorded;
+// if it is on, it is recorded within a bound, or one client could flood the collector. The trace id decides nothing, because the
+// client chose it.
 type sampler struct {
 	ratio float64 // of all requests, 0 to 1
 	off   bool    // nothing is recorded, whatever clients ask for
 	now   func() time.Time
-	flags *rate.Limiter // of clients
+	flags *rate.Limiter // bounds the traces recorded for clients' flags
 }
 
 func newSampler(log *slog.Logger, now func() time.Time) *sampler {
 	return &sampler{ratio: readRatio(log), off: os.Getenv(envSampler) == "always_off", now: now, flags: rate.NewLimiter(flaggedPerSecond, flaggedPerSecond)}
 }
 
-// ShouldSample implements the SDK's interface. A span inside a recorded one of this process is recorded.
+// ShouldSample implements the SDK's interface. A child of a recorded span of this process is recorded.
 func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
 	parent := trace.SpanContextFromContext(p.ParentContext)
 	inside := parent.IsValid() && !parent.IsRemote()
@@ -104,7 +104,7 @@ func (s *sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingR
 // Description implements the SDK's interface.
 func (s *sampler) Description() string { return "sluice" }
 
-// records decides about a request. client is the span that it joins; invalid: none.
+// records decides for a request. client is the span that it joins; invalid: none.
 func (s *sampler) records(client trace.SpanContext) bool {
 	switch {
 	case client.IsValid() && !client.IsSampled():
@@ -115,8 +115,8 @@ func (s *sampler) records(client trace.SpanContext) bool {
 	return client.IsValid() && !s.off && s.flags.AllowN(s.now(), 1)
 }
 
-// readRatio reads OTEL_TRACES_SAMPLER. The parent-based samplers equal the others here, because sampler has its own rule for
-// parents. An invalid value is logged and the default used, as the specification says.
+// readRatio reads OTEL_TRACES_SAMPLER. The parentbased_ samplers equal the others here, because sampler has its own rule for
+// parents. An invalid value is logged and the default is used, as the specification says.
 func readRatio(log *slog.Logger) float64 {
 	name, argument := os.Getenv(envSampler), os.Getenv("OTEL_TRACES_SAMPLER_ARG")
 	switch strings.TrimPrefix(name, "parentbased_") {
@@ -141,10 +141,10 @@ func readRatio(log *slog.Logger) float64 {
 // Span is a span that will be sent. The zero value is no span.
 type Span struct{ of trace.Span }
 
-// Recording reports whether there is a span, so that collecting its attributes is worth the work.
+// Recording reports whether there is a span, so that its attributes are worth collecting.
 func (s Span) Recording() bool { return s.of != nil }
 
-// Traceparent is the span as in the W3C's header of that name; empty: none.
+// Traceparent returns the span as a W3C traceparent header; empty: no span.
 func (s Span) Traceparent() string {
 	if !s.Recording() {
 		return ""
@@ -153,7 +153,7 @@ func (s Span) Traceparent() string {
 	return "00-" + c.TraceID().String() + "-" + c.SpanID().String() + "-01"
 }
 
-// parent is the context of a span that begins inside this one.
+// parent returns the context for children of the span.
 func (s Span) parent() context.Context {
 	if !s.Recording() {
 		return context.Background()

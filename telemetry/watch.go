@@ -9,25 +9,25 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Watched has the values that a scrape reads from the rest of the process. Its functions must not wait. A nil one is left out.
+// Watched are functions that a scrape calls to read values from the rest of the process. They must not block. Metrics of nil ones are
+// left out.
 type Watched struct {
-	Degraded    func() bool                       // Redis is away, or does not know yet what teams spent meanwhile
-	Replicas    func() (alive, set int64)         // how many replicas are alive, 0 if that is not known, and are set
+	Degraded    func() bool                       // Redis is unreachable, or does not know yet what teams spent while it was
+	Replicas    func() (alive, set int64)         // replicas that are alive, 0: not known, and SLUICE_REPLICAS
 	Holds       func() (int, time.Duration, bool) // open holds, and the age of the oldest; false: not known yet
 	TeamsFaulty func() bool                       // the newest teams file is faulty and the previous one is in force
-	LogDropped  func() uint64                     // lines that were lost
+	LogDropped  func() uint64                     // lost lines
 	Reconciled  func() (Reconciled, bool)         // the last reconciliation; false: none is known
 	Accounts    func() []Account                  // the accounts at the service
-	Queue       func(show ShowQueue)              // calls show for each team
+	Queue       func(show ShowQueue)              // MUST call show for each team
 	Hooks       func() map[string]time.Duration   // the age of the oldest event that each hook has not taken
-	// Mirror is how many pictures wait to be stored of those that this replica tried last.
-	Mirror func() int
-	// EventsDropped counts events that this process dropped because their owner had too many.
-	EventsDropped func() int64
+	Mirror      func() int                        // pictures that wait to be stored, of those that this replica tried last
+
+	EventsDropped func() int64          // events that this process dropped because their team had too many
 	Streams       func() map[string]int // open streams of events, by team
 }
 
-// ShowQueue shows how many requests of a team wait for their turn, and how many may.
+// ShowQueue takes how many requests of a team are queued, and how many may be.
 type ShowQueue func(team string, waiting, most int)
 
 // Watch adds metrics that show the rest of the process.
@@ -128,7 +128,7 @@ func yesNo(state func() bool) func() (float64, bool) {
 	}
 }
 
-// watchOwn adds the metrics that show what this package knows.
+// watchOwn adds the metrics of values in this package.
 func (m *Metrics) watchOwn(config Config) error {
 	b := builder{meter: m.meter}
 	build := metric.WithAttributeSet(attribute.NewSet(
@@ -142,7 +142,7 @@ func (m *Metrics) watchOwn(config Config) error {
 	return b.err
 }
 
-// watchLost adds the count of what exporters lost.
+// watchLost adds the counter of items that exporters lost.
 func (m *Metrics) watchLost(gates map[string]*gate) error {
 	if len(gates) == 0 {
 		return nil
@@ -159,20 +159,20 @@ func (m *Metrics) watchLost(gates map[string]*gate) error {
 	return b.err
 }
 
-// QuotaUse is how far one quota of a team is used.
+// QuotaUse is the use of one quota of a team.
 type QuotaUse struct {
 	Unit   string
 	Period string  // day or month
 	Ratio  float64 // used and held over the limit; above 1 in debt
 }
 
-// quotas are the teams' quotas as they were last read.
+// quotas are the teams' quotas as last read.
 type quotas struct {
 	mu    sync.Mutex
 	teams map[string][]QuotaUse
 }
 
-// Quotas replaces what is shown of a team's quotas; without uses, the team is removed from the page.
+// Quotas replaces the uses of a team's quotas; without any, the team's series are removed.
 func (m *Metrics) Quotas(team string, uses []QuotaUse) {
 	if m == nil {
 		return
@@ -189,7 +189,7 @@ func (m *Metrics) Quotas(team string, uses []QuotaUse) {
 	m.quotas.teams[team] = uses
 }
 
-// House replaces what is shown of the quotas of all teams together; without uses they are removed from the page.
+// House replaces the uses of the quotas of all teams together; without any, their series are removed.
 func (m *Metrics) House(uses []QuotaUse) {
 	if m == nil {
 		return
@@ -205,7 +205,7 @@ func (q *quotas) observe(_ context.Context, o metric.Float64Observer) error {
 	for team, uses := range q.teams {
 		for _, use := range uses {
 			labels := []attribute.KeyValue{labelUnit.String(use.Unit), labelPeriod.String(use.Period)}
-			if team != "" { // else of all together
+			if team != "" { // "": all teams together
 				labels = append(labels, labelTeam.String(team))
 			}
 			o.Observe(use.Ratio, metric.WithAttributes(labels...))
@@ -221,15 +221,15 @@ const (
 	ReconciledFailed = "failed" // they could not be compared
 )
 
-// Reconciled is the outcome of the last reconciliation of the ledger with the service's bill that was reported.
+// Reconciled is the last reported outcome of a reconciliation of the ledger with the service's bill.
 type Reconciled struct {
 	At      time.Time `json:"at"`
 	Due     time.Time `json:"due"` // when the next one should be reported at the latest
 	Outcome string    `json:"outcome"`
-	Ratio   float64   `json:"ratio"` // how much the sums differ, of the bill's; 0 if they could not be compared
+	Ratio   float64   `json:"ratio"` // the difference of the sums over the bill's; 0 if they could not be compared
 }
 
-// reconciled adds the metrics of the last reconciliation. Without one they have no series.
+// reconciled adds the metrics of the last reconciliation. Before the first they have no series.
 func (b *builder) reconciled(last func() (Reconciled, bool)) {
 	gauge := func(name, unit, about string, read func(*Reconciled) float64, labels func(*Reconciled) []metric.ObserveOption) {
 		b.gauges(name, unit, about, func(_ context.Context, o metric.Float64Observer) error {
@@ -248,5 +248,5 @@ func (b *builder) reconciled(last func() (Reconciled, bool)) {
 	gauge(ownReconciledRatio, "", "how much the bill and the ledger differ, of the bill", func(r *Reconciled) float64 { return r.Ratio }, none)
 }
 
-// seconds are those since 1970.
+// seconds returns a time in seconds since 1970.
 func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }

@@ -30,7 +30,7 @@ type adjustCommand struct {
 // Run posts a correction to the team's day and month and to the ledger, and writes the new amounts.
 func (a adjustCommand) Run(ctx context.Context, p program) error {
 	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Day: a.Day, Account: a.Account, Money: unit.Nanos}
-	if _, err := a.read(c); err != nil && a.Unit != teams.UnitSpend { // which amounts of money there are depends on Redis
+	if _, err := a.read(c); err != nil && a.Unit != teams.UnitSpend { // which amounts of money are valid depends on Redis
 		return err
 	}
 	s, faulty := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
@@ -66,12 +66,12 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	case errors.As(err, &problem) && problem.Cause != nil:
 		return fmt.Errorf("%w: %w", err, problem.Cause)
 	case err == nil, errors.Is(err, console.ErrOpen):
-		_, err = fmt.Fprintln(p.stdout, a.told(&order, &done, money, err))
+		_, err = fmt.Fprintln(p.stdout, a.summary(&order, &done, money, err))
 	}
 	return err
 }
 
-// chargedIn is what amounts in Redis count in. Before the first charge only a serving process may choose that.
+// chargedIn returns the currency of the amounts in Redis. Before the first charge only a serving process may choose it.
 func chargedIn(ctx context.Context, client *redisclient.Client) (unit.Money, error) {
 	money, known, err := redisstore.CountsIn(ctx, client)
 	switch {
@@ -83,8 +83,8 @@ func chargedIn(ctx context.Context, client *redisclient.Client) (unit.Money, err
 	return money, nil
 }
 
-// told describes a correction that was posted, and what its audit leaves open.
-func (a adjustCommand) told(order *limit.Correction, done *limit.Adjustment, money unit.Money, open error) string {
+// summary describes a posted correction, with a warning if its audit entry is missing.
+func (a adjustCommand) summary(order *limit.Correction, done *limit.Adjustment, money unit.Money, open error) string {
 	written := func(n int64) string { return money.Written(a.Unit, n) }
 	change := func(what string, before, now int64) string {
 		if done.Day == done.DayBefore && done.Month == done.MonthBefore { // the first try did it
@@ -97,16 +97,16 @@ func (a adjustCommand) told(order *limit.Correction, done *limit.Adjustment, mon
 		text += " on account " + a.Account
 	}
 	text += ": " + change(cmp.Or(a.Day, "day"), done.DayBefore, done.Day)
-	if done.MonthBefore != 0 || done.Month != 0 { // else it is over
+	if done.MonthBefore != 0 || done.Month != 0 { // else the day's month is over
 		text += "; " + change("month", done.MonthBefore, done.Month)
 	}
-	if open != nil { // no failure: it must not be posted again
+	if open != nil { // a warning, not an error: the correction must not be posted again
 		text += "\nwarning: " + open.Error()
 	}
 	return text
 }
 
-// find refuses a team that neither the teams file nor the directory has, and that never made a request.
+// find refuses a team that is not in the teams file or the directory and never made a request.
 func (a adjustCommand) find(ctx context.Context, file *teams.File, accounts *redisstore.Store, kept teams.Store) error {
 	if file.Team(a.Team) != nil {
 		return nil
@@ -134,7 +134,7 @@ func (a adjustCommand) read(c console.Correction) (order limit.Correction, err e
 	return order, flagged(err)
 }
 
-// flagged is the error of a flag.
+// flagged turns a [teams.Problem] of the flags into a usage error.
 func flagged(err error) error {
 	if p := (*teams.Problem)(nil); errors.As(err, &p) && p.Cause == nil {
 		return badUsage{fmt.Errorf("--%s: allowed: %s", p.Field, p.Allowed)}

@@ -30,7 +30,7 @@ type checkCommand struct {
 	Through throughCommand `embed:""`
 }
 
-// Run shows the settings and teams in effect. It lists warnings and returns faults.
+// Run prints the settings and teams in effect and the warnings, and returns faults.
 func (command checkCommand) Run(ctx context.Context, p program) error {
 	if command.Through.URL != "" {
 		return command.Through.run(ctx, p)
@@ -77,21 +77,22 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 	return err
 }
 
-// fit checks that amounts can count as the teams file says, and that accounts and teams fit together, those of the directory, too. If not all teams are known, the accounts may name others.
+// fit checks that amounts can be counted in the teams file's currency, and that accounts and teams fit together, also those of the
+// directory. If the directory is unreadable, accounts may name teams that are not known.
 func (c *configuration) fit(joined *teams.File, whole bool) error {
 	misfits, unknown := account.Fit(c.Upstream.File, joined)
 	fs := append(c.counted, settings.DocumentFaults(settings.Prefix+"TEAMS_FILE", misfits)...)
 	if whole {
 		fs = append(fs, settings.DocumentFaults(settings.Prefix+"ACCOUNTS_FILE", unknown)...)
 	}
-	if joined != c.teams { // a fault that the file without the directory did not have is one of the directory
+	if joined != c.teams { // the file's own hooks were checked before, so these faults are the directory's
 		fs = append(fs, settings.DocumentFaults("directory", hooks.Faults(joined, posting(c.Settings)))...)
 	}
 	return fs.Err()
 }
 
-// withDirectory adds the directory to the teams file and reports what it ignores. An unreadable directory is not a configuration
-// fault; then the teams are not whole.
+// withDirectory joins the directory to the teams file and warns of ignored parts. An unreadable directory is no fault of the
+// configuration; whole is false then.
 func (c *configuration) withDirectory(ctx context.Context, w io.Writer) (joined *teams.File, whole bool) {
 	d, err := c.readDirectory(ctx)
 	joined = c.teams
@@ -108,7 +109,7 @@ func (c *configuration) withDirectory(ctx context.Context, w io.Writer) (joined 
 		c.warnings = append(c.warnings, fault.String())
 	}
 	c.warnings = append(append(c.warnings, shutOut(c.Settings, joined, teams.OwnerDirectory)...), joined.BeyondHouse(teams.OwnerDirectory)...)
-	for _, text := range account.Warnings(c.Upstream.File, joined) { // those of the teams file are there already
+	for _, text := range account.Warnings(c.Upstream.File, joined) { // warn has added those of the teams file
 		if text = settings.Prefix + "ACCOUNTS_FILE: " + text; !slices.Contains(c.warnings, text) {
 			c.warnings = append(c.warnings, text)
 		}
@@ -140,8 +141,8 @@ func (c *configuration) readDirectory(ctx context.Context) (teams.Document, erro
 	return s.Open()
 }
 
-// writeSettings writes an environment file of all settings in effect. A faulty value is not shown: it may be a secret in
-// the wrong variable.
+// writeSettings writes an environment file of all settings in effect. It leaves out faulty values: they may be secrets in the wrong
+// variable.
 func writeSettings(w io.Writer, s settings.Settings, fs settings.Faults) {
 	values := s.Values()
 	for _, name := range settings.Names {
@@ -167,7 +168,7 @@ func writeTeams(w io.Writer, file *teams.File) {
 	}
 }
 
-// listOr joins the words of a list; nil means all: *.
+// listOr joins the words of a list; nil, which means all, is "*".
 func listOr[T ~string](list []T) string {
 	if list == nil {
 		return "*"
@@ -189,8 +190,7 @@ const healthTimeout = 3 * time.Second
 // healthCommand is sluice health.
 type healthCommand struct{}
 
-// Run asks the admin listener that the environment names. Faults in other settings do not matter: the running process may have
-// different ones.
+// Run asks the admin listener of the environment's settings. It ignores faults in others: the process may have other settings.
 func (healthCommand) Run(ctx context.Context, p program) error {
 	s, err := settingsFor(p.environ, "ADMIN_LISTEN")
 	if err != nil {
@@ -204,7 +204,7 @@ func (healthCommand) Run(ctx context.Context, p program) error {
 	return nil
 }
 
-// dialable turns a listen address into one to dial: loopback, if it listens at every address.
+// dialable turns a listen address into one to dial. For an unspecified host that is loopback.
 func dialable(listen string) string {
 	host, port, _ := net.SplitHostPort(listen)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {

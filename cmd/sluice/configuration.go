@@ -21,8 +21,8 @@ import (
 // configuration is the settings and the content of the files that they name.
 type configuration struct {
 	settings.Settings
-	// Upstream are the accounts at the service, and First the content that they and the teams were read from. They are exported because a
-	// secret hides itself from fmt only where fmt may call it.
+	// Upstream are the accounts at the service, and First is the content of the files of accounts and teams. They are exported because
+	// fmt calls the methods that redact secrets only on exported fields.
 	Upstream files.Upstream
 	First    files.Look
 
@@ -31,30 +31,30 @@ type configuration struct {
 	teams       *teams.File
 	certificate *files.Pair // nil: no TLS
 	authorities *files.Authorities
-	door        door             // whether there must be a console
+	consoleMode consoleMode
 	warnings    []string         // about settings that are allowed but may be mistakes
-	counted     settings.Faults  // why amounts cannot count as the teams file says; nil: they can, or it is not known
+	counted     settings.Faults  // why amounts cannot be counted in the teams file's currency; nil: they can, or it is not known
 	clock       func() time.Time // of accounts in memory; nil: the real one
 }
 
-// door says what happens if the console cannot listen at its address.
-type door int
+// consoleMode is what happens if the console cannot listen at its address.
+type consoleMode int
 
 const (
-	doorMayStayShut door = iota // no console, and a warning: the default console must not stop a gateway
-	doorMustOpen                // the process does not start
-	doorMayMove                 // the system chooses another port
+	consoleOptional consoleMode = iota // no console, and a warning: the default console must not stop a gateway
+	consoleRequired                    // the process does not start
+	consoleMovable                     // the system chooses another port
 )
 
-// consoleDoor returns the door that the environment selects: an operator who sets an address wants a console there.
-func consoleDoor(environ []string) door {
+// consoleModeIn returns the mode of an environment: an operator who sets an address requires a console there.
+func consoleModeIn(environ []string) consoleMode {
 	if isSet(environ, settings.Prefix+"CONSOLE_LISTEN") {
-		return doorMustOpen
+		return consoleRequired
 	}
-	return doorMayStayShut
+	return consoleOptional
 }
 
-// isSet reports whether the environment has one of the variables, and not empty.
+// isSet reports whether one of the variables is set and not empty.
 func isSet(environ []string, names ...string) bool {
 	return slices.ContainsFunc(environ, func(assignment string) bool {
 		name, value, _ := strings.Cut(assignment, "=")
@@ -62,11 +62,10 @@ func isSet(environ []string, names ...string) bool {
 	})
 }
 
-// loadConfiguration reads the settings and their files and reports all faults together, as [faults]. With an error it returns
-// what could be read.
+// loadConfiguration reads the settings and their files. It reports all faults together, as [settings.Faults], and what it could read.
 func loadConfiguration(environ []string) (configuration, error) {
 	s, err := settings.Load(environ)
-	c := configuration{Settings: s, door: consoleDoor(environ), Mirror: credentials(environ)}
+	c := configuration{Settings: s, consoleMode: consoleModeIn(environ), Mirror: credentials(environ)}
 	var fs settings.Faults
 	_ = errors.As(err, &fs)
 	c.First = files.At(watchedFiles(s), files.Look{})
@@ -96,7 +95,7 @@ func watchedFiles(s settings.Settings) files.Paths {
 	return files.Paths{Teams: s.TeamsFile, Accounts: s.AccountsFile, Key: s.UpstreamKeyFile}
 }
 
-// judge reads what the watched files say, and checks that teams and accounts fit together.
+// judge parses the watched files, and checks that teams and accounts fit together.
 func judge(s settings.Settings, l *files.Look) (*teams.File, files.Upstream, settings.Faults) {
 	var fs settings.Faults
 	up, err := upstreamIn(s, l)
@@ -123,7 +122,7 @@ func judge(s settings.Settings, l *files.Look) (*teams.File, files.Upstream, set
 	return file, up, append(fs, settings.DocumentFaults(settings.Prefix+"TEAMS_FILE", misfits)...)
 }
 
-// upstreamIn are the accounts at the service.
+// upstreamIn returns the accounts at the service.
 func upstreamIn(s settings.Settings, l *files.Look) (files.Upstream, error) {
 	if s.AccountsFile != "" {
 		return l.Upstream()
@@ -138,7 +137,7 @@ func upstreamIn(s settings.Settings, l *files.Look) (files.Upstream, error) {
 	return files.Main(s.UpstreamURL, key.Secret), key.Err
 }
 
-// judgeTeams reads a teams file and refuses one that has a key of an account at the service as a team's key.
+// judgeTeams parses a teams file. It refuses one in which a team's key is a key of an account at the service.
 func judgeTeams(doc []byte, err error, keys []teams.Digest) (*teams.File, settings.Faults) {
 	const name = settings.Prefix + "TEAMS_FILE"
 	var file *teams.File
@@ -154,7 +153,7 @@ func judgeTeams(doc []byte, err error, keys []teams.Digest) (*teams.File, settin
 	return file, nil
 }
 
-// loadCertificate reads the TLS files at the start, so that their faults are reported with all others.
+// loadCertificate reads the TLS files, so that their faults are reported with all others.
 func (c *configuration) loadCertificate(fs *settings.Faults) {
 	if c.TLSCertFile == "" || c.TLSKeyFile == "" {
 		return
@@ -168,7 +167,7 @@ func (c *configuration) loadCertificate(fs *settings.Faults) {
 	c.certificate = pair
 }
 
-// tlsConfig is nil without a certificate. ServeTLS adds HTTP/2.
+// tlsConfig returns nil without a certificate. ServeTLS adds HTTP/2.
 func (c configuration) tlsConfig() *tls.Config {
 	if c.certificate == nil {
 		return nil
@@ -176,7 +175,7 @@ func (c configuration) tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.certificate.Get}
 }
 
-// warn notes settings that are allowed but may be mistakes.
+// warn adds warnings of settings that are allowed but may be mistakes.
 func (c *configuration) warn() {
 	if c.teams != nil {
 		for _, text := range c.teams.Warnings() {
@@ -233,7 +232,7 @@ func opaque(paths []forms.Path) bool {
 	return slices.ContainsFunc(paths, func(p forms.Path) bool { return !p.Form.Governed() })
 }
 
-// shutOut warns of forwarded paths that an owner's teams without endpoints used to have and may no longer use.
+// shutOut warns that an owner's teams without endpoints may no longer use forwarded paths.
 func shutOut(s settings.Settings, file *teams.File, owner teams.Owner) []string {
 	var ids []string
 	for _, team := range file.List {

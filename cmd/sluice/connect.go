@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,7 +20,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// connect tries whether what the gateway connects to can be reached. Nothing that is asked costs money.
+// connect checks whether the gateway's peers can be reached. No call costs money.
 func (c *configuration) connect(ctx context.Context, p program, file *teams.File) error {
 	var all []peers.Peer
 	if c.RedisURL != "" {
@@ -42,14 +43,14 @@ func (c *configuration) connect(ctx context.Context, p program, file *teams.File
 	return peers.Try(ctx, p.stdout, all)
 }
 
-// pictures puts, finds and removes an object in the store of pictures: what replicas do there.
+// pictures stores, lists and deletes an object in the store of pictures, as replicas do.
 func (c *configuration) pictures(ctx context.Context) (time.Duration, string, error) {
 	begun := time.Now()
 	kept, err := c.openPictures()
 	if err != nil {
 		return 0, "", err
 	}
-	const prefix = "sluice-check/" // a team's folder, if one has this id
+	const prefix = "sluice-check/" // the folder of a team with this id
 	key := prefix + rand.Text() + ".txt"
 	if err = kept.Put(ctx, key, &store.Object{Body: []byte("sluice check --connect"), Type: "text/plain"}); err != nil {
 		return 0, "", fmt.Errorf("it takes no object: %w", err)
@@ -70,7 +71,7 @@ func (c *configuration) pictures(ctx context.Context) (time.Duration, string, er
 // noTask is the id of a task that no account has.
 const noTask = "00000000-0000-0000-0000-000000000000"
 
-// services are the accounts at the service. A query of a task that does not exist costs nothing, and needs a valid key.
+// services returns the accounts at the service. A query of a missing task costs nothing and needs a valid key.
 func (c *configuration) services(trip http.RoundTripper) (all []peers.Peer) {
 	for _, account := range c.Upstream.File.List {
 		base := c.UpstreamURL
@@ -83,7 +84,7 @@ func (c *configuration) services(trip http.RoundTripper) (all []peers.Peer) {
 	return all
 }
 
-// issuers are those of the console and of the teams file.
+// issuers returns the issuers of the console and the teams file.
 func issuers(console string, file *teams.File, trip http.RoundTripper) (all []peers.Peer) {
 	seen := map[string]bool{"": true}
 	addresses := []string{console}
@@ -99,14 +100,14 @@ func issuers(console string, file *teams.File, trip http.RoundTripper) (all []pe
 	return all
 }
 
-// hookNames are the names of an owner's hooks, which are looked up and not called.
+// hookNames returns the hosts of an owner's hooks. They are looked up, not called.
 func hookNames(owner string, hooks []event.Hook, networks []netip.Prefix) (all []peers.Peer) {
 	for i := range hooks {
 		hook := &hooks[i]
 		all = append(all, peers.Peer{Name: fmt.Sprintf("the name of hook %s of %s", hook.ID, owner), Try: func(ctx context.Context) (time.Duration, string, error) {
 			u, err := url.Parse(hook.URL)
 			if err != nil {
-				return 0, "", fmt.Errorf("it is no address")
+				return 0, "", errors.New("it is no address")
 			}
 			begun := time.Now()
 			addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())

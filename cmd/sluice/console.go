@@ -27,11 +27,11 @@ import (
 )
 
 const (
-	// consoleStreams is how many streams one HTTP/2 connection may have there. A browser loads a page with far fewer.
+	// consoleStreams bounds the streams of one HTTP/2 connection. A browser loads a page with far fewer.
 	consoleStreams = 32
-	// consoleGrace is how long its requests have to end when the process stops.
+	// consoleGrace is how long the console's requests have to end when the process stops.
 	consoleGrace = 3 * time.Second
-	// leastLate is how long after a day its requests may still be charged; its tasks may be even later.
+	// leastLate is how long after a day its requests may still be charged; its tasks may be charged even later.
 	leastLate = 49 * time.Hour
 )
 
@@ -57,13 +57,13 @@ type consoleServer struct {
 	api, pages http.Handler // served to logged-in clients
 	access     *access.Control
 	address    string // for the operator's browser
-	unset      bool   // it is on loopback, and no setting says how to log in
+	unset      bool   // it is on loopback, and no login is configured
 	log        *slog.Logger
 	halt       context.CancelFunc // ends streams
-	works      []func(context.Context)
+	background []func(context.Context)
 }
 
-// newConsole builds the console, which runs by its works.
+// newConsole builds the console. Its background functions run it.
 func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	stopping, halt := context.WithCancel(context.WithoutCancel(ctx))
 	registry, numbers := p.registry(), p.figures()
@@ -81,18 +81,18 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	proxies := settings.Prefixes(p.TrustedProxies)
 	c.server = wire.NewServer(console.New(console.Deps{
 		Access: c.access, URL: p.ConsoleAddress(), Stopping: stopping, Log: p.log,
-		API: c.api, Pages: c.pages, Assets: pages.Assets(), Templates: pages.Door(), Pictures: wordsOf(p.ResultHosts),
+		API: c.api, Pages: c.pages, Assets: pages.Assets(), Templates: pages.LoginTemplates(), Pictures: wordsOf(p.ResultHosts),
 		Client:  func(r *http.Request) string { return wire.ClientOf(r, proxies) },
 		Hurried: p.bounds.add(console.PaceBound),
 	}), p.log)
 	c.server.TLSConfig = p.tlsConfig()
 	c.server.HTTP2.MaxConcurrentStreams = consoleStreams
 	forPeople(c.server)
-	c.works = []func(context.Context){c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx)) }}
+	c.background = []func(context.Context){c.run, func(ctx context.Context) { numbers.Run(redisclient.Aside(ctx)) }}
 	return c
 }
 
-// registry returns the teams as the console shows and changes them.
+// registry returns the console's registry of teams.
 func (p consoleParts) registry() *console.Registry {
 	return console.NewRegistry(console.RegistryDeps{
 		Directory: p.directory.store, File: p.force.file.Load, Accounts: p.kept.accounts, Tasks: consoleTasks{p.gateway}, Standings: p.gateway.Standings, Now: time.Now, Random: rand.Reader,
@@ -107,7 +107,7 @@ func (p consoleParts) registry() *console.Registry {
 // figures returns the console's figures of traffic, limits, money and tasks.
 func (p consoleParts) figures() *figures.Figures {
 	deps := figures.Deps{
-		Teams: p.force.file.Load, Accounts: p.kept.accounts, Lately: p.kept.lately, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings, House: p.kept.ledger, Days: new(figures.MemorySums),
+		Teams: p.force.file.Load, Accounts: p.kept.accounts, Recent: p.kept.recent, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings, House: p.kept.ledger, Days: new(figures.MemorySums),
 		Pulse: p.pulse.Fault, Hooks: p.hooks, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
 		Panicked: func(fault any, stack string) {
 			p.log.Error("panic", "work", "sums of past days", "panic", fault, "stack", stack)
@@ -166,7 +166,8 @@ func (p consoleParts) shown() pages.Config {
 	return out
 }
 
-// publicAddress returns the gateway's address for programs, as a person may reach it who reached the console at a host.
+// publicAddress returns the gateway's address for programs. Without PUBLIC_URL and a host in LISTEN it has the host at which a person
+// reached the console.
 func (p consoleParts) publicAddress(host string) string {
 	if p.PublicURL != "" {
 		return string(p.PublicURL)
@@ -175,7 +176,7 @@ func (p consoleParts) publicAddress(host string) string {
 	if p.certificate != nil {
 		scheme = "https://"
 	}
-	at, port, _ := net.SplitHostPort(p.Listen) // it was checked
+	at, port, _ := net.SplitHostPort(p.Listen) // validated
 	if ip := net.ParseIP(at); at == "" || ip != nil && ip.IsUnspecified() {
 		if at = host; strings.Contains(host, ":") {
 			at, _, _ = net.SplitHostPort(host)
@@ -195,8 +196,8 @@ func (p consoleParts) address() string {
 	return "http://" + p.listener.Addr().String()
 }
 
-// say writes where the console is.
-func (c *consoleServer) say() {
+// logAddress logs the console's addresses.
+func (c *consoleServer) logAddress() {
 	if c != nil {
 		c.log.Info("console", "listen", c.listener.Addr().String(), "url", c.address)
 	}
@@ -221,7 +222,7 @@ func (c *consoleServer) run(ctx context.Context) {
 	<-stopped
 }
 
-// writeLink shows the operator a one-time link, if there is no other way to log in as one. It is never logged.
+// writeLink prints a one-time link for the operator if no login is configured. The link is never logged.
 func (c *consoleServer) writeLink(w io.Writer) error {
 	if c == nil || !c.unset {
 		return nil
@@ -243,8 +244,8 @@ func (c consoleTasks) Cancel(ctx context.Context, team, task string) error {
 	return cancelError(c.gateway.CancelTask(ctx, team, task))
 }
 
-// cancelError is a cancel's error as the console reports it. If it is not a [teams.Problem], the service may have accepted the
-// cancel.
+// cancelError turns the error of a cancel into a [teams.Problem]. It returns other errors unchanged; then the service may have accepted
+// the cancel.
 func cancelError(err error) error {
 	switch {
 	case errors.Is(err, gateway.ErrNoTask):

@@ -282,14 +282,14 @@ func TestATakenPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	for d, want := range map[door]string{
-		doorMayStayShut: "none",
-		doorMustOpen:    "SLUICE_CONSOLE_LISTEN: cannot listen there: bind: address already in use",
-		doorMayMove:     "moved",
+	for d, want := range map[consoleMode]string{
+		consoleOptional: "none",
+		consoleRequired: "SLUICE_CONSOLE_LISTEN: cannot listen there: bind: address already in use",
+		consoleMovable:  "moved",
 	} {
 		var said strings.Builder
 		log := telemetry.NewLog(telemetry.LogConfig{Writer: &said, Level: slog.LevelInfo, Now: time.Now})
-		c := configuration{Settings: settings.Settings{ConsoleListen: taken.Addr().String()}, door: d}
+		c := configuration{Settings: settings.Settings{ConsoleListen: taken.Addr().String()}, consoleMode: d}
 		got := "none"
 		listener, err := listenConsole(t.Context(), c, log.Logger())
 		if err != nil {
@@ -299,15 +299,15 @@ func TestATakenPort(t *testing.T) {
 			got = "moved"
 		}
 		closeLog(log)
-		if got != want || (d == doorMayStayShut) != strings.Contains(said.String(), "there is no console: SLUICE_CONSOLE_LISTEN: cannot listen there") {
+		if got != want || (d == consoleOptional) != strings.Contains(said.String(), "there is no console: SLUICE_CONSOLE_LISTEN: cannot listen there") {
 			t.Errorf("%d: %s, want %s; logged %s", d, got, want, said.String())
 		}
 		if state := (listeners{}).consoleState(c.ConsoleListen); state == nil || strings.Contains(state.Error(), taken.Addr().String()) {
 			t.Errorf("readiness: %v", state)
 		}
 	}
-	for environ, want := range map[string]door{"SLUICE_CONSOLE_LISTEN=" + settings.DefaultConsole: doorMustOpen, "SLUICE_CONSOLE_LISTEN=": doorMayStayShut, "PATH=/bin": doorMayStayShut} {
-		if got := consoleDoor([]string{environ}); got != want {
+	for environ, want := range map[string]consoleMode{"SLUICE_CONSOLE_LISTEN=" + settings.DefaultConsole: consoleRequired, "SLUICE_CONSOLE_LISTEN=": consoleOptional, "PATH=/bin": consoleOptional} {
+		if got := consoleModeIn([]string{environ}); got != want {
 			t.Errorf("%s: %d", environ, got)
 		}
 	}

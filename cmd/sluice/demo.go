@@ -42,7 +42,7 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
-	state, err := os.MkdirTemp("", "sluice-demo-") // its directory of teams and its pictures end with it
+	state, err := os.MkdirTemp("", "sluice-demo-") // for the directory of teams, pictures and the hook's secret
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
@@ -89,7 +89,7 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	}
 	busy, idle := context.WithCancel(ctx)
 	defer idle()
-	running.Go(func() { // the link is the last of what the start writes, so that it is in sight
+	running.Go(func() { // writes the link after everything else, so that it stays in sight
 		select {
 		case <-begun.seen:
 		case <-busy.Done():
@@ -103,7 +103,7 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	return process.serve(ctx)
 }
 
-// untilServing is the output of a log. seen is closed behind the line that says that the process serves.
+// untilServing is the output of a log. It closes seen after the line that says that the process serves.
 type untilServing struct {
 	io.Writer
 	once sync.Once
@@ -118,13 +118,14 @@ func (u *untilServing) Write(lines []byte) (int, error) {
 	return n, err
 }
 
-// onEnter calls do for each line, until there are no more or it fails. The log of the requests moves the first link out of sight.
+// onEnter calls do for each line until the end of input or an error. The log of requests moves the first link out of sight, so Enter
+// prints a new one.
 func onEnter(in io.Reader, do func() error) {
 	for lines := bufio.NewScanner(in); lines.Scan() && do() == nil; {
 	}
 }
 
-// hook is where the ends of tasks are announced, with a new secret in a folder.
+// hook returns the hook for the ends of tasks, with a new secret in a file in the folder.
 func (d demoCommand) hook(state string) (demo.Hook, error) {
 	if d.Hook == "" {
 		return demo.Hook{}, nil
@@ -152,7 +153,7 @@ func (d demoCommand) freeAddress(ctx context.Context) string {
 
 var loopback = settings.Network(netip.MustParsePrefix("127.0.0.0/8"))
 
-// demoConfiguration returns the default one, for a service at that address.
+// demoConfiguration returns the default configuration for a service at that address.
 func demoConfiguration(t demo.Teams, service net.Addr, listen string) configuration {
 	s, _ := settings.Load(nil) // its faults are the required settings, which are set here
 	s.UpstreamURL = &url.URL{Scheme: "http", Host: service.String(), Path: "/api/v1"}
@@ -163,5 +164,5 @@ func demoConfiguration(t demo.Teams, service net.Addr, listen string) configurat
 	s.MirrorProxy, s.HookNetworks = true, []settings.Network{loopback}
 	s.EmbeddingsPath = strings.TrimPrefix(demo.EmbeddingsPath, "/")
 	s.PollInterval = 500 * time.Millisecond // a simulated task is over in seconds
-	return configuration{Settings: s, teams: t.File, Upstream: files.Main(s.UpstreamURL, s.UpstreamKey), door: doorMayMove}
+	return configuration{Settings: s, teams: t.File, Upstream: files.Main(s.UpstreamURL, s.UpstreamKey), consoleMode: consoleMovable}
 }

@@ -157,7 +157,7 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	must(t, demo.MakePast(t.Context(), demo.Past{Teams: c.teams, Directory: directoryStore(c.Settings, nil), Accounts: p.accounts, Recent: p.collector, Clock: clock}))
 
 	now := time.Now().UTC()
-	newest, err := p.lately.Requests(t.Context(), recent.Filter{Size: 1})
+	newest, err := p.recent.Requests(t.Context(), recent.Filter{Size: 1})
 	must(t, err)
 	if len(newest.Requests) == 0 || newest.Requests[0].At.Add(newest.Requests[0].Duration).After(now) {
 		t.Errorf("the newest request is %+v, and it is %v", newest.Requests, now)
@@ -197,7 +197,7 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 					want = want.Plus(row.Used)
 				}
 			}
-			day, err := p.lately.Day(t.Context(), []string{team.ID}, now)
+			day, err := p.recent.Day(t.Context(), []string{team.ID}, now)
 			must(t, err)
 			if got := day[team.ID]; got.Requests-got.Refused()-got.Failed != want[limit.Requests] {
 				t.Errorf("%s: the last requests have %+v, the ledger %v", team.ID, got, want)

@@ -92,8 +92,7 @@ func contentIn(file string) ([]byte, error) {
 	return files.Read(file)
 }
 
-// warnOfOwners warns of parts that are not in force because the teams file has them too. An unreadable teams file is taken for
-// another machine's.
+// warnOfOwners warns of parts that the teams file overrides. It ignores an unreadable teams file, which may be on another machine.
 func warnOfOwners(w io.Writer, s settings.Settings, d teams.Document) {
 	_, ignored, err := fileOrNone(s).Join(d.Text())
 	if err == nil && len(ignored) > 0 {
@@ -119,7 +118,7 @@ func withDirectory(ctx context.Context, p program, do func(context.Context, sett
 	return do(ctx, s, directoryStore(s, client))
 }
 
-// commandOrder is an order by the user who runs a command.
+// commandOrder returns an order by the user who runs the command.
 func commandOrder(reason string) teams.Order {
 	who := "command"
 	if u, err := user.Current(); err == nil && teams.IsProse(u.Username) {
@@ -130,7 +129,7 @@ func commandOrder(reason string) teams.Order {
 
 // auditCommand is sluice audit.
 type auditCommand struct {
-	Team   string `placeholder:"T" help:"Of one team alone."`
+	Team   string `placeholder:"T" help:"Only this team's entries."`
 	JSON   bool   `help:"As JSON, one entry a line, exactly as they are kept."`
 	Verify bool   `help:"Prove instead that no entry was changed, dropped or moved; exit code 1 if one was."`
 }
@@ -161,7 +160,7 @@ func (a auditCommand) print(ctx context.Context, w io.Writer, kept teams.Store) 
 				return err
 			}
 			continue
-		case bad != nil: // it must not hide the others
+		case bad != nil: // one bad entry must not hide the others
 			e = teams.Entry{What: "cannot be read; see sluice audit --verify"}
 		}
 		if count++; count == 1 {
@@ -177,7 +176,7 @@ func (a auditCommand) print(ctx context.Context, w io.Writer, kept teams.Store) 
 	return table.Flush()
 }
 
-// verifyAudit proves the whole trail.
+// verifyAudit proves the whole audit.
 func verifyAudit(ctx context.Context, w io.Writer, kept teams.Store) error {
 	proof, is, err := teams.Prove(ctx, kept)
 	if err != nil {

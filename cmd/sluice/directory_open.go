@@ -16,7 +16,7 @@ import (
 	"sluice/policy/teams/store"
 )
 
-// directoryStore is where the directory is: in Redis if its address is set, else in a file.
+// directoryStore returns the directory's store: Redis if its address is set, else a file.
 func directoryStore(s settings.Settings, client *redisclient.Client) teams.Store {
 	switch {
 	case s.RedisURL != "":
@@ -27,7 +27,7 @@ func directoryStore(s settings.Settings, client *redisclient.Client) teams.Store
 	return store.NewFile(filepath.Join(filepath.Dir(s.TeamsFile), "directory.json"), time.Now)
 }
 
-// directoryParts are the parts that the directory's teams are put into.
+// directoryParts are the parts that use the directory's teams.
 type directoryParts struct {
 	kept    *kept
 	gateway *gateway.Gateway
@@ -38,19 +38,19 @@ type directoryParts struct {
 
 // directory follows the directory while the process serves.
 type directory struct {
-	store  teams.Store
-	joined *store.Live
-	watch  *directoryWatch
-	works  []func(context.Context)
+	store      teams.Store
+	joined     *store.Live
+	watch      *directoryWatch
+	background []func(context.Context)
 	// setFile puts a new teams file and new accounts at the service in force.
 	setFile func(*teams.File, files.Upstream)
 }
 
 // openDirectory reads the directory and joins it to the teams of the file.
 func openDirectory(ctx context.Context, c configuration, parts directoryParts) *directory {
-	told, d := new(sync.Once), new(directory)
+	warned, d := new(sync.Once), new(directory)
 	applyWith := func(up files.Upstream) ([]teams.Digest, func(*teams.File)) {
-		return up.Digests(), func(file *teams.File) { // teams and accounts are in force together with the next request
+		return up.Digests(), func(file *teams.File) { // teams and accounts take effect together, at the next request
 			parts.gateway.Set(file, up.Set)
 			parts.force.file.Store(file)
 			parts.force.key.Store(new(up.First()))
@@ -59,7 +59,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 				parts.log.Warn("directory", "warning", text)
 			}
 			for _, warning := range shutOut(c.Settings, file, teams.OwnerDirectory) { // the directory may be read long after the start
-				told.Do(func() { parts.log.Warn("configuration", "warning", warning) })
+				warned.Do(func() { parts.log.Warn("configuration", "warning", warning) })
 			}
 		}
 	}
@@ -83,12 +83,12 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 		store: d.store, joined: d.joined, alive: parts.kept.alive, replica: rand.Text(), log: parts.log, now: time.Now,
 		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "nothing of it was open any more", Money: c.teams.Money},
 		open: func(ctx context.Context, team string) (int, error) {
-			if used, _ := parts.gateway.InFlight(&teams.Team{ID: team}); used > 0 { // before they have holds
+			if used, _ := parts.gateway.InFlight(&teams.Team{ID: team}); used > 0 { // they may not have holds yet
 				return int(used), nil
 			}
 			return parts.kept.openOf(ctx, team)
 		},
 	}
-	d.works = []func(context.Context){func(ctx context.Context) { every(ctx, directoryEvery, d.watch.look) }, removes.run, func(ctx context.Context) { keepLastUse(ctx, parts.used, d.store, d.watch.whole) }}
+	d.background = []func(context.Context){func(ctx context.Context) { every(ctx, directoryEvery, d.watch.look) }, removes.run, func(ctx context.Context) { keepLastUse(ctx, parts.used, d.store, d.watch.whole) }}
 	return d
 }

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	directoryEvery = 500 * time.Millisecond // between two looks at the directory's head
-	directoryCall  = time.Second            // bounds one look; together they keep a change within two seconds
-	directoryFull  = time.Minute            // between two full reads, which notice changes without an entry
+	directoryEvery = 500 * time.Millisecond // between two reads of the directory's head
+	directoryCall  = time.Second            // bounds one call; together with directoryEvery, a change takes effect within two seconds
+	directoryFull  = time.Minute            // between two full reads, which find changes without an audit entry
 )
 
 // directoryWatch keeps the store's directory in force. A faulty, older or missing one changes nothing; the log and readiness
@@ -36,8 +36,8 @@ type directoryWatch struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	seen      string    // the head that was looked at last
-	full      time.Time // when everything is read again, whatever the head
+	seen      string    // the last head
+	full      time.Time // when everything is read again, even if the head is the same
 	away, bad atomic.Pointer[string]
 	lack      files.Lack
 }
@@ -85,7 +85,7 @@ func (w *directoryWatch) look(ctx context.Context) {
 	if err == nil {
 		s, err = w.store.Read(ctx)
 	}
-	if errors.Is(err, limit.ErrBusy) { // it is looked at again soon
+	if errors.Is(err, limit.ErrBusy) { // the next look comes soon
 		return
 	}
 	if err != nil {
@@ -151,7 +151,7 @@ func (w *directoryWatch) restore(ctx context.Context, has, known teams.State) {
 	}
 }
 
-// settled waits until this process has in force what the store has, for as long as a change may take.
+// settled waits until the store's directory is in force here, at most as long as a change may take.
 func (w *directoryWatch) settled(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, directoryEvery+directoryCall)
 	defer cancel()
@@ -176,7 +176,7 @@ func (w *directoryWatch) refuse(what string, err error) {
 	}
 }
 
-// fault is what operators are alerted of about the directory. That it cannot be read is no fault of it.
+// fault is the directory's fault that operators are alerted to. A failed read is not one.
 func (w *directoryWatch) fault() notices.Fault {
 	if text := w.bad.Load(); text != nil {
 		return notices.Fault{Source: "directory", Text: *text}
@@ -221,32 +221,32 @@ type removal struct {
 	joined  *store.Live
 	open    func(ctx context.Context, team string) (int, error) // requests and tasks that are not settled
 	alive   func() int64                                        // replicas that the accounts know; some may not have reported yet
-	replica string                                              // this process
+	replica string                                              // this process's id
 	who     teams.Order
 	log     *slog.Logger
 	now     func() time.Time
 
-	seen []string // the teams to remove at the look before: requests that were judged before have their holds by now
+	seen []string // the teams to remove at the previous look: requests admitted before it have their holds by now
 }
 
-// run looks until ctx ends. Then the others no longer wait for this process, which has ended its requests.
+// run looks until ctx ends. Then it reports that this process has left, so that the others no longer wait for it.
 func (r *removal) run(ctx context.Context) {
 	every(ctx, removeEvery, r.look)
 	r.report(context.WithoutCancel(ctx), teams.Report{Replica: r.replica, Left: true})
 }
 
-// report posts this process's report and returns those of all; nil: not known.
+// report posts this process's report and returns those of all processes; nil: not known.
 func (r *removal) report(ctx context.Context, own teams.Report) []teams.Report {
 	ctx, cancel := context.WithTimeout(ctx, directoryCall)
 	defer cancel()
 	all, err := r.store.Report(ctx, own)
-	if err != nil { // the directory's line in readiness says that its store is away
+	if err != nil { // the directory's line in readiness reports it
 		return nil
 	}
 	return all
 }
 
-// look reports the teams that this process has finished with, and removes those that all have finished with.
+// look reports the teams that have no open work here, and removes those that have none in any process.
 func (r *removal) look(ctx context.Context) {
 	_, d, _ := r.joined.InForce()
 	ids, version := d.Removing(), d.Version
@@ -275,8 +275,8 @@ func (r *removal) look(ctx context.Context) {
 
 var errOtherVersion = errors.New("the directory has changed since the reports")
 
-// remove removes a team from a version of the directory, and returns the version then. Another process may be faster, or a person
-// may have changed the directory: the next look handles that.
+// remove removes a team from a version of the directory, and returns the new version. If another process was faster, or a person changed
+// the directory, the next look tries again.
 func (r *removal) remove(ctx context.Context, id string, version int64) int64 {
 	ctx, cancel := context.WithTimeout(ctx, directoryCall)
 	defer cancel()
@@ -301,8 +301,8 @@ func (r *removal) remove(ctx context.Context, id string, version int64) int64 {
 // usedEvery is how often the hours in which keys were used are written.
 const usedEvery = time.Minute
 
-// keepLastUse writes when keys were used at every interval, and once more when ctx ends. Once an hour it forgets removed keys, if every
-// team is known.
+// keepLastUse writes the last use of keys at every interval, and once more when ctx ends. Once an hour it forgets removed keys, if all
+// teams are known.
 func keepLastUse(ctx context.Context, used *teams.LastUse, kept teams.Store, whole func() bool) {
 	minute := 0
 	write := func(ctx context.Context) {

@@ -16,11 +16,11 @@ import (
 type hookCommand struct {
 	Act    string `arg:"" optional:"" placeholder:"test" help:"test posts a ping to the team's hooks and shows what came back."`
 	Team   string `placeholder:"T" help:"The team's id; @operators for the operators' own hooks. --resend finds the event's team by itself."`
-	ID     string `name:"id" placeholder:"H" help:"Of one hook alone."`
+	ID     string `name:"id" placeholder:"H" help:"Only this hook."`
 	Resend string `placeholder:"evt_…" help:"Has an event delivered again to the hooks that it was for. Needs Redis."`
 }
 
-// owners are those whose event --resend may name: the team's, or all.
+// owners returns whose events --resend may name: the team's, or without a team everybody's.
 func (c hookCommand) owners(ctx context.Context, p program, conf configuration) []string {
 	if c.Team != "" {
 		return hooks.Owners(c.Team, conf.Upstream.File)
@@ -33,7 +33,7 @@ func (c hookCommand) owners(ctx context.Context, p program, conf configuration) 
 	return owners
 }
 
-// again has an event in Redis delivered again.
+// again redelivers an event in Redis.
 func (c hookCommand) again(ctx context.Context, p program, s settings.Settings, owners []string) error {
 	if s.RedisURL == "" {
 		return hooks.Again(ctx, p.stdout, nil, owners, c.Resend)
@@ -43,7 +43,7 @@ func (c hookCommand) again(ctx context.Context, p program, s settings.Settings, 
 	return hooks.Again(ctx, p.stdout, outbox.New(client, event.Kept(s.EventTTL)), owners, c.Resend)
 }
 
-// Run posts a ping, or has an event delivered again.
+// Run posts a ping, or redelivers an event.
 func (c hookCommand) Run(ctx context.Context, p program) error {
 	if (c.Act == "test") == (c.Resend != "") || c.Act != "" && c.Act != "test" || c.Resend != "" && c.ID != "" || c.Resend == "" && c.Team == "" {
 		return badUsage{errors.New("allowed: sluice hook --team T [--id H] test, or sluice hook [--team T] --resend evt_…")}

@@ -8,12 +8,12 @@ import (
 	"sluice/gateway/hooks"
 )
 
-// posting says how events are posted to hooks, but for the way there.
+// posting returns the configuration for posting events to hooks, without the tunnel.
 func posting(s settings.Settings) hooks.PosterConfig {
 	return hooks.PosterConfig{Secret: files.Beside(s.TeamsFile), Networks: settings.Prefixes(s.HookNetworks), Now: time.Now}
 }
 
-// poster posts events to hooks.
+// poster returns what posts events to hooks.
 func (c *configuration) poster() *hooks.Poster {
 	config := posting(c.Settings)
 	config.Tunnel = c.tunnel()

@@ -34,17 +34,17 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// kept is what outlives a request, all in Redis or all in this process's memory.
+// kept is the state that outlives a request, all in Redis or all in this process's memory.
 type kept struct {
 	accounts   teamAccounts // the teams' limits and usage
 	claims     claims       // their tasks
 	queries    tasks.Rate   // the account's rates of task queries and of cancels
 	cancels    tasks.Rate
-	outcomes   stores.Outcomes       // of requests that run once
-	lately     lately                // what all replicas did in the last two days
-	cooling    accounts.Shared       // what replicas know of throttled accounts at the service; nil: all is in memory
-	fleet      *limit.Fleet          // this process's part of what may be in flight
-	join       func(context.Context) // waits until it has one
+	outcomes   stores.Outcomes       // of idempotent requests
+	recent     recentStore           // counts and lines of all replicas
+	cooling    accounts.Shared       // the throttled accounts at the service, shared by replicas; nil: in memory
+	fleet      *limit.Fleet          // this process's share of the limits on concurrency
+	join       func(context.Context) // waits until it has a share
 	collector  *recent.Collector
 	reconciled *recent.Reconciled
 	redis      *redisclient.Client       // nil: all is in memory
@@ -52,7 +52,7 @@ type kept struct {
 	ledger     figures.House             // of all teams
 	replicas   func() (alive, set int64) // nil as above
 	alive      func() int64              // how many replicas share the accounts
-	degraded   func() bool               // Redis is away, or does not know yet what teams spent meanwhile
+	degraded   func() bool               // Redis is away, or does not know yet what teams spent while it was
 	outbox     events                    // events and their deliveries
 	works      mirror.Works              // tasks whose pictures wait to be stored
 	pictures   store.Store               // of tasks; nil: they are not stored
@@ -85,10 +85,10 @@ type claims interface {
 	figures.Tasks
 }
 
-// lately records what all replicas did in the last two days.
-type lately interface {
+// recentStore keeps the counts and lines of all replicas of the last two days.
+type recentStore interface {
 	recent.Store
-	figures.Lately
+	figures.Recent
 }
 
 // keptParts are the dependencies of kept.
@@ -99,9 +99,9 @@ type keptParts struct {
 	alerts  limit.Alerts
 }
 
-// openKept opens what is kept: in Redis if its address is set, else in memory.
+// openKept opens the state: in Redis if its address is set, else in memory.
 func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, error) {
-	k := &kept{lately: recent.NewMemory(time.Now), reconciled: recent.NewReconciled(nil), alive: func() int64 { return 1 }, fleet: limit.NewFleet(c.Replicas, time.Now), join: func(context.Context) {}, degraded: func() bool { return false }}
+	k := &kept{recent: recent.NewMemory(time.Now), reconciled: recent.NewReconciled(nil), alive: func() int64 { return 1 }, fleet: limit.NewFleet(c.Replicas, time.Now), join: func(context.Context) {}, degraded: func() bool { return false }}
 	var err error
 	if k.pictures, err = c.openPictures(); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 	} else if err := k.inRedis(ctx, c, parts); err != nil {
 		return nil, err
 	}
-	k.collector = recent.New(recent.Config{Store: k.lately, Now: time.Now, Crowded: parts.bounds.add(recent.Bound), Failed: func(err error, dropped int64) {
+	k.collector = recent.New(recent.Config{Store: k.recent, Now: time.Now, Crowded: parts.bounds.add(recent.Bound), Failed: func(err error, dropped int64) {
 		if err == nil && dropped > 0 { // posts succeed again; that Redis is away is logged by the accounts
 			parts.log.Warn("recent", "error", fmt.Sprintf("Redis did not take the counts of requests for so long that %d minutes of teams were dropped", dropped))
 		}
@@ -128,7 +128,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 	return k, nil
 }
 
-// inRedis keeps it in Redis.
+// inRedis opens the state in Redis.
 func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) error {
 	s, file := c.Settings, c.teams
 	client := openRedis(s, parts.log, parts.metrics, redisstore.MemoryFor(file), c.authorities.Roots)
@@ -146,7 +146,7 @@ func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) er
 	tasks := cache.NewRedis(cache.RedisConfig{
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})
-	k.outbox, k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.lately = shared.Store.Events, client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
+	k.outbox, k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.recent = shared.Store.Events, client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
 	k.works = outbox.WorksOf(shared.Store.Events)
 	k.reconciled = recent.NewReconciled(client)
 	k.cooling = accounts.NewRedis(client, s.RedisTimeout)
@@ -188,7 +188,7 @@ func (k *kept) close(log *slog.Logger) {
 	}
 }
 
-// openHolds is the number of open holds and the age of the oldest, as last counted.
+// openHolds returns the number of open holds and the age of the oldest, as last counted.
 func (k *kept) openHolds() (open int, age time.Duration, known bool) {
 	open, oldest, err := k.accounts.Holds(context.Background())
 	if err != nil || oldest.IsZero() {
@@ -206,8 +206,8 @@ func (k *kept) openOf(ctx context.Context, team string) (int, error) {
 	return page.Total, err
 }
 
-// openRedis opens the client of the settings' Redis, whose address validate has checked. need is how many bytes of Redis's
-// memory the teams may take; 0: not known. roots are the authorities now; nil: the system's.
+// openRedis opens the client of the settings' Redis, whose address is validated. need is how many bytes of Redis's memory the teams may
+// take; 0: not known. roots returns the current authorities; nil: the system's.
 func openRedis(s settings.Settings, log *slog.Logger, metrics *telemetry.Metrics, need int64, roots func() *x509.CertPool) *redisclient.Client {
 	address, _ := redisclient.ParseAddress(s.RedisURL.Reveal())
 	return redisclient.Open(redisclient.Config{
@@ -222,16 +222,16 @@ func openRedis(s settings.Settings, log *slog.Logger, metrics *telemetry.Metrics
 	})
 }
 
-// errAside is the error of a call for the console or the admin listener that was not sent because such calls failed recently. It
-// does not concern the accounts: they have their own breaker.
+// errAside is the error of a call for the console or the admin listener that was not sent because such calls failed recently. The
+// accounts have their own breaker.
 var errAside = fmt.Errorf("%w: it did not answer the console lately", limit.ErrBusy)
 
-// forPeople makes a server's requests use their own connections to Redis, so that viewers delay no team's request.
+// forPeople makes a server's requests use separate connections to Redis, so that viewers delay no team's request.
 func forPeople(server *http.Server) {
 	server.BaseContext = func(net.Listener) context.Context { return redisclient.Aside(context.Background()) }
 }
 
-// rereadRedis reads the address from its file again, if it has one: there may be a new password by now.
+// rereadRedis reads the address from its file again, if it has one: the password may have changed.
 func rereadRedis(file string) (a redisclient.Address, ok bool) {
 	if file == "" {
 		return a, false
@@ -243,7 +243,7 @@ func rereadRedis(file string) (a redisclient.Address, ok bool) {
 	return redisclient.ParseAddress(secret.Reveal())
 }
 
-// sharedAccounts are the accounts in Redis.
+// sharedAccounts returns the accounts in Redis.
 func sharedAccounts(c *redisclient.Client, s settings.Settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
 	store := redisstore.New(c)
 	store.OnDesync, store.Cluster, store.Money, store.Events = c.DropConnections, c.IsCluster(), m, outbox.New(c, event.Kept(s.EventTTL))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -43,7 +44,7 @@ func (k keyEnableCommand) Run(ctx context.Context, p program, client *remote.Con
 	return k.send(ctx, p, client, "enabled", `{"disabled":false}`)
 }
 
-// send changes members of the key, and writes what was done.
+// send changes members of the key, and prints the result.
 func (k keyChange) send(ctx context.Context, p program, client *remote.Console, done, members string) error {
 	path := remote.TeamPath(k.Team, "keys", k.Key)
 	_, err := client.Call(ctx, http.MethodPatch, remote.Reasoned(path, k.Reason), []byte(members), "")
@@ -62,7 +63,7 @@ type keyMintCommand struct {
 	Reason   string `placeholder:"…" help:"Why, in up to 200 characters; kept in the audit. With a console."`
 }
 
-// Run mints a key and shows it once: of the directory if the environment names a console, else for the teams file.
+// Run mints a key and prints it once: in the directory if the environment names a console, else for the teams file.
 func (k keyMintCommand) Run(ctx context.Context, p program) error {
 	s, err := settingsFor(p.environ, "CONSOLE_URL")
 	switch {
@@ -76,7 +77,7 @@ func (k keyMintCommand) Run(ctx context.Context, p program) error {
 	return k.mint(p)
 }
 
-// mint makes a key for the teams file. It is stored nowhere; the file has its digest.
+// mint makes a key for the teams file, which has its digest. The key itself is not stored.
 func (k keyMintCommand) mint(p program) error {
 	minted, err := teams.MintKey(rand.Reader)
 	if err != nil {
@@ -84,7 +85,7 @@ func (k keyMintCommand) mint(p program) error {
 	}
 	document := "teams:\n  - id: " + k.Team + "\n    keys:\n" + minted.Lines()
 	if file, err := teams.Parse([]byte(document)); err != nil || file.Team(k.Team) == nil {
-		return badUsage{fmt.Errorf("--team: allowed: an id as in the teams file, such as search")}
+		return badUsage{errors.New("--team: allowed: an id as in the teams file, such as search")}
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s\n\n# For the teams file, under the keys of team %s. The key above is shown this once.\n%s", minted.Reveal(), k.Team, minted.Lines())
 	return err
@@ -105,7 +106,7 @@ func (k keyMintCommand) order(ctx context.Context, p program) error {
 	if k.Expires != "" {
 		at, err := time.Parse(time.RFC3339, k.Expires)
 		if err != nil {
-			return badUsage{fmt.Errorf("--expires: allowed: a time such as 2027-06-30T00:00:00Z")}
+			return badUsage{errors.New("--expires: allowed: a time such as 2027-06-30T00:00:00Z")}
 		}
 		order["expires"] = at
 	}

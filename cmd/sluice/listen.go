@@ -20,7 +20,7 @@ type listeners struct {
 	console net.Listener // nil: no console
 }
 
-// openListeners opens them all, or none.
+// openListeners opens all listeners, or none.
 func openListeners(ctx context.Context, c configuration, log *slog.Logger) (l listeners, err error) {
 	public, err := listen(ctx, settings.Prefix+"LISTEN", c.Listen)
 	if err != nil {
@@ -37,7 +37,7 @@ func openListeners(ctx context.Context, c configuration, log *slog.Logger) (l li
 	return l, nil
 }
 
-// close closes them if the process fails to start.
+// close closes the listeners if the process fails to start.
 func (l listeners) close() {
 	if l.public == nil {
 		return
@@ -56,19 +56,19 @@ func listenConsole(ctx context.Context, c configuration, log *slog.Logger) (net.
 	}
 	listener, err := listen(ctx, settings.Prefix+"CONSOLE_LISTEN", c.ConsoleListen)
 	switch {
-	case err == nil || c.door == doorMustOpen:
+	case err == nil || c.consoleMode == consoleRequired:
 		return listener, err
-	case c.door == doorMayMove && errors.Is(err, syscall.EADDRINUSE):
+	case c.consoleMode == consoleMovable && errors.Is(err, syscall.EADDRINUSE):
 		return listen(ctx, "the console", net.JoinHostPort(hostIn(c.ConsoleListen), "0"))
 	}
 	log.Warn("console", "warning", "there is no console: "+err.Error())
 	return nil, nil
 }
 
-// authoritiesPolls is how much less often authorities are read than other files: there may be hundreds of them.
+// authoritiesPolls is how many times less often authorities are read than other files: there may be hundreds of them.
 const authoritiesPolls = 10
 
-// reread logs that the certificate of the listeners, or authorities, were replaced, or why they were not.
+// reread returns a function that logs the reload of the certificate or the authorities, or why it was refused.
 func reread(what string, log *slog.Logger) func(error) {
 	return func(err error) {
 		if err != nil {
@@ -79,7 +79,7 @@ func reread(what string, log *slog.Logger) func(error) {
 	}
 }
 
-// hostIn is the host of an address with a port.
+// hostIn returns the host of an address with a port.
 func hostIn(address string) string {
 	host, _, _ := net.SplitHostPort(address)
 	return host

@@ -17,14 +17,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// inForce has the teams in force, of file and directory, their streams, and the service's key, which may sign the console's sessions.
+// inForce holds the teams in force, of file and directory, their streams, and the service's key, which may sign the console's sessions.
 type inForce struct {
 	file atomic.Pointer[teams.File]
 	key  atomic.Pointer[upstream.Secret]
 	feed atomic.Pointer[feed.Feed] // streams of events
 }
 
-// routes says where an event is delivered: to hooks, and to open streams.
+// routes returns where an event is delivered: to hooks and open streams.
 func (f *inForce) routes(owner string, t event.Type, callback string) []event.Target {
 	to := hooks.Routes(f.file.Load)
 	if streams := f.feed.Load(); streams != nil {
@@ -33,7 +33,7 @@ func (f *inForce) routes(owner string, t event.Type, callback string) []event.Ta
 	return to(owner, t, callback)
 }
 
-// known reports whether it is known who reads streams.
+// known reports whether the readers of streams are known.
 func (f *inForce) known() bool { return f.feed.Load().Known() }
 
 // OfKey implements [access.Teams].
@@ -69,10 +69,10 @@ func (f *inForce) OfMembers(groups []string, email string) (ids []string) {
 	return ids
 }
 
-// tokenEvery is the time between two looks at the token's file.
+// tokenEvery is the time between two reads of the token's file.
 const tokenEvery = time.Second
 
-// consoleToken is the operator's token in a file. A file that becomes faulty changes nothing: its last token stays.
+// consoleToken is the operator's token in a file. If the file becomes faulty, the last token stays in force.
 type consoleToken struct {
 	path string
 	log  *slog.Logger
@@ -84,7 +84,7 @@ type consoleToken struct {
 	faulty bool
 }
 
-// sha256 returns the token's SHA-256. set is false if there never was one.
+// sha256 returns the token's SHA-256; false: there never was a token.
 func (c *consoleToken) sha256() (digest [sha256.Size]byte, set bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,8 +105,8 @@ func (c *consoleToken) look() {
 	c.faulty = err != nil
 }
 
-// signing returns the secret that signs the sessions in Redis: the first that the configuration has of the token, the client's
-// secret at the issuer, and the upstream key. All replicas have the same, and Redis has none of them.
+// signing returns a function for the secret that signs the sessions in Redis: the token, else the client's secret at the issuer, else
+// the upstream key. All replicas have the same one, and Redis has none of them.
 func (c *consoleToken) signing(client upstream.Secret, key *atomic.Pointer[upstream.Secret]) func() []byte {
 	return func() []byte {
 		if digest, set := c.sha256(); set {

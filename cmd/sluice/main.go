@@ -1,7 +1,7 @@
 // Command sluice runs the gateway, and the operator's tools around it: a demonstration, an upstream simulator, a check of the
 // configuration, and keys for teams.
 //
-// This package is flags, environment, files, signals and wiring. It decides nothing about requests.
+// This package handles flags, environment, files, signals and wiring. It decides nothing about requests.
 package main
 
 import (
@@ -42,7 +42,7 @@ func forgetSecrets() {
 	}
 }
 
-// commandLine is every command there is.
+// commandLine has every command.
 type commandLine struct {
 	Serve     serveCommand       `cmd:"" default:"1" help:"Run the gateway, from the environment. The default."`
 	Demo      demoCommand        `cmd:"" help:"Run simulator, gateway and two demo teams in this process, and print curl lines to try."`

@@ -17,7 +17,7 @@ func (c *configuration) openPictures() (store.Store, error) {
 	if c.MirrorURL.String() == "" {
 		return nil, nil
 	}
-	direct := upstream.Tunnel{Roots: c.authorities.Roots} // the store is the house's own
+	direct := upstream.Tunnel{Roots: c.authorities.Roots} // no proxy: the store is the operator's own
 	s, err := store.Open(c.MirrorURL, c.Mirror, direct.DialTLSContext)
 	if err != nil {
 		return nil, settings.Faults{{Name: settings.Prefix + "MIRROR_URL", Text: err.Error()}}
@@ -25,7 +25,7 @@ func (c *configuration) openPictures() (store.Store, error) {
 	return s, nil
 }
 
-// resultOf answers with stored pictures; nil: none are stored.
+// resultOf returns a handler of stored pictures; nil: none are stored.
 func resultOf(pictures store.Store, proxy bool) func(w http.ResponseWriter, r *http.Request, team, task string, picture int) error {
 	if pictures == nil {
 		return nil
@@ -33,7 +33,7 @@ func resultOf(pictures store.Store, proxy bool) func(w http.ResponseWriter, r *h
 	return (&mirror.Results{Store: pictures, Proxy: proxy}).Serve
 }
 
-// credentials are the keys of a bucket in the environment, as AWS's own libraries name them.
+// credentials returns a bucket's keys from the environment variables that AWS's libraries use.
 func credentials(environ []string) (k store.Keys) {
 	for _, assignment := range environ {
 		switch name, value, _ := strings.Cut(assignment, "="); name {
@@ -48,7 +48,7 @@ func credentials(environ []string) (k store.Keys) {
 	return k
 }
 
-// keptFor is for how long pictures are kept of the teams that have them stored, by team.
+// keptFor returns how long pictures are kept, by team, for the teams whose pictures are stored.
 func keptFor(file *teams.File) map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for _, team := range file.List {

@@ -356,7 +356,7 @@ var mutations = []mutation{
 	{about: "a session that was ended comes back", file: "gateway/console/access/redis.go", old: `redis.SetArgs{Mode: "XX", KeepTTL: true}`, new: "redis.SetArgs{KeepTTL: true}"},
 	{about: "a count lives for ever", file: "gateway/console/access/scripts/count.lua", old: "redis.call('PEXPIRE', KEYS[1], ARGV[1])", new: ""},
 	{about: "a key that has expired keeps its session", file: "cmd/sluice/logins.go", old: "!t.Keys[i].Expires.IsZero() && !time.Now().Before(t.Keys[i].Expires)", new: "false"},
-	{about: "a console on any port starts over another's", file: "cmd/sluice/listen.go", old: "case err == nil || c.door == doorMustOpen:", new: "case err == nil:"},
+	{about: "a console on any port starts over another's", file: "cmd/sluice/listen.go", old: "case err == nil || c.consoleMode == consoleRequired:", new: "case err == nil:"},
 
 	// Log, metrics and answers.
 	{about: "the upstream id is not cut short in the log", file: "telemetry/logline.go", old: "text != nil {\n\t\t\tcleanText", new: "text != nil && members[i].name != \"upstream_id\" {\n\t\t\tcleanText"},

@@ -12,11 +12,11 @@ import (
 // Exit codes.
 const (
 	exitClean   = 0 // success, or stopped on request
-	exitFailure = 1 // a failure that is not the configuration's
+	exitFailure = 1 // any other failure
 	exitFaulty  = 2 // the configuration or the command line is faulty
 )
 
-// program has the parts of the process that a command may use.
+// program holds the parts of the process that a command may use.
 type program struct {
 	environ        []string // in the form of os.Environ
 	stdout, stderr io.Writer
@@ -25,7 +25,7 @@ type program struct {
 // badUsage is a faulty command line.
 type badUsage struct{ error }
 
-// badInput is a faulty file that a command was given, or another reason why it cannot answer.
+// badInput is a fault of a command's input file, or another reason why it cannot answer.
 type badInput struct{ error }
 
 func (b badInput) Unwrap() error { return b.error }
@@ -66,7 +66,7 @@ func (versionCommand) Run(p program) error {
 type build struct {
 	version   string // of the module; "(devel)" when built from a checkout
 	goVersion string
-	revision  string // of version control, "+changes" behind it when the checkout had some; "unknown" without one
+	revision  string // of version control, with "+changes" if the checkout had some; "unknown" without one
 }
 
 func readBuild() build {

@@ -30,7 +30,7 @@ type reconcileCommand struct {
 	CSV       bool          `help:"As CSV." xor:"form"`
 }
 
-// Run compares a bill with the ledger, and reports the outcome if it shall. It changes no account. Its error is a [badUsage] or
+// Run compares a bill with the ledger, and with --report reports the outcome. It changes no account. Its error is a [badUsage] or
 // [badInput], unless the two differ by more than the tolerance.
 func (c reconcileCommand) Run(ctx context.Context, p program) error {
 	s, err := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")
@@ -89,7 +89,7 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 	if err != nil {
 		return r, badInput{err}
 	}
-	if c.Map == "" { // our own bill has names as cells
+	if c.Map == "" { // a bill of sluice usage has names escaped as cells
 		for i := range ledger {
 			ledger[i].Model = admin.Cell(ledger[i].Model)
 		}
@@ -99,7 +99,7 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 	}, nil
 }
 
-// read adds up the bill, and warns of what its map does not do. A fault begins with the file that has it: the map or the bill.
+// read adds up the bill, and writes the map's warnings. An error begins with the faulty file: the map or the bill.
 func (c reconcileCommand) read(span invoice.Span, warn io.Writer) (sums *invoice.Sums, err error) {
 	columns := &invoice.Focus
 	if c.Map != "" {

@@ -36,7 +36,7 @@ import (
 	"sluice/telemetry/pulse"
 )
 
-// serviceCheck names the line of readiness about the service. It changes no readiness.
+// serviceCheck names readiness's line about the service. It never makes the process unready.
 const serviceCheck = "service"
 
 // serveCommand is sluice serve.
@@ -44,7 +44,7 @@ type serveCommand struct{}
 
 // Run serves until ctx ends, with settings from the environment.
 func (serveCommand) Run(ctx context.Context, p program) error {
-	hangups := make(chan os.Signal, 1) // one is enough: the file is read after the last signal
+	hangups := make(chan os.Signal, 1) // a buffer of one suffices: the file is read after the last signal
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	c, err := loadConfiguration(p.environ)
@@ -83,16 +83,16 @@ type process struct {
 	public     *http.Server
 	admin      *http.Server
 	phase      *phase
-	works      []func(context.Context) // run beside the listeners, until their context ends
+	background []func(context.Context) // each runs until its context ends
 }
 
-// start has the differences between a process and the demonstration.
+// start holds what differs between sluice serve and the demonstration.
 type start struct {
 	hangups <-chan os.Signal                   // each reloads the teams file; nil: no teams file
 	fill    func(context.Context, *kept) error // fills kept at the start; nil: nothing
 }
 
-// open opens the listeners and builds every part from those before it, without serving yet. The caller closes the log.
+// open opens the listeners and builds every part from the previous ones, without serving yet. The caller closes the log.
 func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ *process, err error) {
 	logger, used, force, beats := log.Logger(), &teams.LastUse{}, &inForce{}, new(pulse.Ring)
 	bounds := &bounds{now: time.Now, log: logger}
@@ -123,10 +123,10 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	})
 	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, logger})
 	watched := telemetry.Watched{
-		LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last, Accounts: p.measured,
+		LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last, Accounts: p.accountMetrics,
 		Queue: p.gateway.Queue, EventsDropped: p.kept.outbox.Dropped, Streams: streams.Streams,
 	}
-	p.works = append(directory.works, p.kept.collector.Run, p.kept.reconciled.Run, streams.Run, p.gateway.Work)
+	p.background = append(directory.background, p.kept.collector.Run, p.kept.reconciled.Run, streams.Run, p.gateway.Work)
 	watched.Hooks, watched.Mirror = p.hooks(force), p.mirror(force)
 	faults := func() []notices.Fault { return []notices.Fault{directory.watch.fault()} }
 	connections := new(wire.Listeners)
@@ -141,11 +141,11 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state}, admin.Check{Name: "house", State: func() error { return nil }, Tells: p.gateway.House})
 	if c.certificate != nil {
 		checks = append(checks, admin.Check{Name: "certificate", State: c.certificate.State})
-		p.works = append(p.works, func(ctx context.Context) { c.certificate.Watch(ctx, c.TeamsPoll, reread("certificate", logger)) })
+		p.background = append(p.background, func(ctx context.Context) { c.certificate.Watch(ctx, c.TeamsPoll, reread("certificate", logger)) })
 	}
 	if c.authorities != nil {
 		checks = append(checks, admin.Check{Name: "authorities", State: c.authorities.State})
-		p.works = append(p.works, func(ctx context.Context) {
+		p.background = append(p.background, func(ctx context.Context) {
 			c.authorities.Watch(ctx, authoritiesPolls*c.TeamsPoll, reread("authorities", logger))
 		})
 	}
@@ -154,15 +154,15 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		watched.TeamsFaulty = func() bool { return files.state() != nil }
 		checks = append(checks, admin.Check{Name: "teams", State: files.state})
 		faults = func() []notices.Fault { return []notices.Fault{files.notice(), directory.watch.fault()} }
-		p.works = append(p.works, func(ctx context.Context) { files.run(ctx, s.hangups) })
+		p.background = append(p.background, func(ctx context.Context) { files.run(ctx, s.hangups) })
 	}
-	p.works = append(p.works, notices.New(notices.Config{
-		Outbox: p.kept.outbox, To: force.routes, Known: force.known, Teams: force.file.Load, Standings: p.gateway.Standings, Faults: faults, Minutes: p.kept.lately.Minutes, Now: time.Now,
+	p.background = append(p.background, notices.New(notices.Config{
+		Outbox: p.kept.outbox, To: force.routes, Known: force.known, Teams: force.file.Load, Standings: p.gateway.Standings, Faults: faults, Minutes: p.kept.recent.Minutes, Now: time.Now,
 	}).Run)
 	if p.listeners.console != nil {
 		p.console = newConsole(ctx, consoleParts{c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, beats, watched.Hooks, logger})
 		connections.Bound(p.console.server, wire.Config{Listener: "console", Most: settings.ConsoleConnections, Proxies: settings.Prefixes(c.TrustedProxies), Log: logger})
-		p.works = append(p.works, p.console.works...)
+		p.background = append(p.background, p.console.background...)
 	}
 	p.public, p.admin = wire.NewServer(p.gateway, logger), p.newAdmin(checks, force)
 	p.public.TLSConfig = c.tlsConfig()
@@ -173,18 +173,18 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	return p, p.telemetry.Metrics.Watch(watched)
 }
 
-// hooks has deliveries to hooks run beside the listeners, and returns how old the oldest of each hook is.
+// hooks adds the deliveries to hooks to the background functions, and returns a function for the age of each hook's oldest event.
 func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 	d := hooks.New(hooks.Config{
 		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: p.poster(), Now: time.Now, Log: p.log.Logger(),
 		Count: func(hook string, outcome hooks.Outcome) { p.telemetry.Metrics.Hook(hook, string(outcome)) },
 	})
-	p.works = append(p.works, d.Run)
+	p.background = append(p.background, d.Run)
 	return d.Oldest
 }
 
-// mirror has pictures stored beside the listeners, and returns how many wait. Without a store, successes that wait for one are announced in
-// time.
+// mirror adds the storing of pictures to the background functions, and returns a function for how many wait. Without a store it announces
+// the successes that wait for one.
 func (p *process) mirror(force *inForce) func() int {
 	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks), Tunnel: p.tunnel()})
 	m := mirror.New(mirror.Config{
@@ -192,11 +192,11 @@ func (p *process) mirror(force *inForce) func() int {
 		Keep:  func() map[string]time.Duration { return keptFor(force.file.Load()) },
 		First: func(ctx context.Context, n event.Name) (bool, error) { return p.kept.outbox.Once(ctx, n, nil) },
 	})
-	p.works = append(p.works, m.Run)
+	p.background = append(p.background, m.Run)
 	return m.Waiting
 }
 
-// newAdmin is the admin listener's server.
+// newAdmin returns the admin listener's server.
 func (p *process) newAdmin(checks []admin.Check, force *inForce) *http.Server {
 	host, _, _ := net.SplitHostPort(p.AdminListen)
 	hosts := append(wordsOf(p.AdminHosts), strings.ToLower(host)) // allow the names of the setting, and that in the address
@@ -208,13 +208,13 @@ func (p *process) newAdmin(checks []admin.Check, force *inForce) *http.Server {
 	return server
 }
 
-// serve runs until ctx ends and then stops as the settings say. It returns nil if no request was cut.
+// serve runs until ctx ends, and then stops within the settings' times. It returns nil if no request was cut.
 func (p *process) serve(ctx context.Context) error {
 	logger, failed := p.log.Logger(), make(chan error, 2)
 	var serving sync.WaitGroup
 	serving.Go(func() { failed <- serveOn(p.admin, p.listeners.admin) })
-	working, enough := context.WithCancel(context.WithoutCancel(ctx)) // requests are still taken while the process stops
-	for _, work := range p.works {
+	working, enough := context.WithCancel(context.WithoutCancel(ctx)) // requests still arrive while the process stops
+	for _, work := range p.background {
 		serving.Go(func() { work(working) })
 	}
 	defer closeTelemetry(p.telemetry, logger)
@@ -228,7 +228,7 @@ func (p *process) serve(ctx context.Context) error {
 	p.kept.join(ctx)
 	serving.Go(func() { failed <- serveOn(p.public, p.listeners.public) })
 	p.phase.enter("")
-	p.console.say()
+	p.console.logAddress()
 	logger.Info("serving",
 		"listen", p.listeners.public.Addr().String(), "tls", p.certificate != nil,
 		"admin", p.listeners.admin.Addr().String(), "upstream", p.UpstreamURL.String())
@@ -248,7 +248,7 @@ func (p *process) serve(ctx context.Context) error {
 	case <-time.After(p.ShutdownDelay):
 	}
 	p.gateway.BeginStop()
-	defer time.AfterFunc(time.Second, p.kept.fleet.End).Stop() // once nothing new comes, the others may have its part
+	defer time.AfterFunc(time.Second, p.kept.fleet.End).Stop() // no new requests arrive by then: the other replicas may have its share
 	grace, cancel := context.WithTimeout(context.Background(), p.ShutdownGrace)
 	defer cancel()
 	if err := p.public.Shutdown(grace); err != nil {
@@ -284,7 +284,7 @@ func (p *phase) state() error {
 	return nil
 }
 
-// gatewayConfig is the gateway's part of the settings.
+// gatewayConfig returns the gateway's part of the settings.
 func (c configuration) gatewayConfig(fleet *limit.Fleet) gateway.Config {
 	return gateway.Config{
 		UpstreamURL:    c.UpstreamURL,

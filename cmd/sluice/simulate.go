@@ -61,7 +61,7 @@ func (s simulateCommand) Run(ctx context.Context, p program) error {
 
 const billEvery = time.Second
 
-// newSimulator returns a service at that address, which takes its time.
+// newSimulator returns a simulator at that address with realistic delays.
 func newSimulator(address net.Addr, c simulator.Config) *simulator.Simulator {
 	c.BaseURL, c.Pending, c.Running, c.FrameDelay = "http://"+address.String(), simulatedPending, simulatedRunning, simulatedFrame
 	return simulator.New(c)

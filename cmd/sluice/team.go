@@ -17,7 +17,7 @@ import (
 	"sluice/gateway/console/remote"
 )
 
-// teamCommand is sluice team, which speaks to the console.
+// teamCommand is sluice team, which calls the console.
 type teamCommand struct {
 	List teamListCommand `cmd:"" help:"List the teams of the teams file and of the directory."`
 	Show teamShowCommand `cmd:"" help:"Write one team as JSON, which sluice team set takes."`
@@ -36,7 +36,7 @@ type listed struct {
 	Owner       string            `json:"owner"`
 	Keys        []json.RawMessage `json:"keys"`
 	Disabled    bool              `json:"disabled"`
-	Description any               `json:"description"` // YAML may have it as a number
+	Description any               `json:"description"` // any, because YAML may have it as a number
 }
 
 // Run lists all teams.
@@ -80,7 +80,7 @@ type teamShowCommand struct {
 	Team string `arg:"" help:"The team's id."`
 }
 
-// Run writes a team, with its ETag as the member etag.
+// Run prints a team, with its ETag as the member etag.
 func (c teamShowCommand) Run(ctx context.Context, p program, client *remote.Console) error {
 	answer, err := client.Call(ctx, http.MethodGet, remote.TeamPath(c.Team), nil, "")
 	if err != nil {
@@ -112,7 +112,7 @@ type teamSetCommand struct {
 	Reason string `placeholder:"…" help:"Why, in up to 200 characters; kept in the audit."`
 }
 
-// Run makes the team if it does not exist, else replaces it.
+// Run creates the team, or replaces it if it exists.
 func (c teamSetCommand) Run(ctx context.Context, p program, client *remote.Console) error {
 	id, etag, body, err := c.read()
 	if err != nil {
@@ -142,7 +142,7 @@ func (c teamSetCommand) done(p program, what, id string, answer remote.Answer, e
 	return err
 }
 
-// read reads the file and takes its etag out.
+// read reads the file and removes its etag.
 func (c teamSetCommand) read() (id, etag string, body []byte, err error) {
 	text, err := contentIn(c.File)
 	if err != nil {
@@ -174,7 +174,7 @@ type teamRmCommand struct {
 	Wait   time.Duration `default:"10s" help:"How long to wait for the removal, which happens in any case."`
 }
 
-// Run has the team removed, and waits for it.
+// Run orders the removal of the team, and waits for it.
 func (c teamRmCommand) Run(ctx context.Context, p program, client *remote.Console) error {
 	if _, err := client.Call(ctx, http.MethodDelete, remote.Reasoned(remote.TeamPath(c.Team), c.Reason), nil, ""); err != nil {
 		return err

@@ -19,11 +19,11 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// sendFor bounds the sending of pending telemetry when the process ends: the collector may be away.
+// sendFor bounds the sending of pending telemetry when the process ends: the collector may be unreachable.
 const sendFor = 5 * time.Second
 
-// measured are the accounts at the service as metrics show them.
-func (p *process) measured() []telemetry.Account {
+// accountMetrics returns the accounts at the service for the metrics.
+func (p *process) accountMetrics() []telemetry.Account {
 	standings := p.gateway.Standings()
 	all := make([]telemetry.Account, len(standings))
 	for i, s := range standings {
@@ -32,7 +32,7 @@ func (p *process) measured() []telemetry.Account {
 	return all
 }
 
-// openTelemetry makes the metrics, and the exporters of spans, metrics and log records that OTEL_* asks for.
+// openTelemetry opens the metrics, and the exporters of spans, metrics and log records that OTEL_* asks for.
 func openTelemetry(ctx context.Context, s settings.Settings, log *telemetry.Log) (*telemetry.Telemetry, error) {
 	b := readBuild()
 	t, err := telemetry.Open(ctx, telemetry.Config{
@@ -72,8 +72,7 @@ func closeLog(log *telemetry.Log) {
 	_ = log.Close(ctx) // the error cannot be logged any more
 }
 
-// openLog opens the process's one log: a line for each request, and lines about the process between them. No request waits
-// for its output.
+// openLog opens the process's only log: a line for each request, and lines about the process. No request waits for its output.
 func openLog(s settings.Settings, w io.Writer) *telemetry.Log {
 	return telemetry.NewLog(telemetry.LogConfig{Writer: w, Level: s.LogLevel, Text: s.LogFormat == "text", Now: time.Now})
 }
@@ -89,20 +88,20 @@ func logState(log *telemetry.Log) error {
 // usualLine is more bytes than most log lines have.
 const usualLine = 1 << 10
 
-// recorder takes finished requests. A request's line is made once, for the log and for the requests that the console shows.
-func recorder(used *teams.LastUse, beats *pulse.Ring, shown *recent.Collector, log *telemetry.Log) func(*telemetry.Record) {
+// recorder returns a function that takes finished requests. It makes a request's line once, for the log and the console.
+func recorder(used *teams.LastUse, beats *pulse.Ring, requests *recent.Collector, log *telemetry.Log) func(*telemetry.Record) {
 	return func(r *telemetry.Record) {
 		used.Note(r.Key, r.Time)
 		var room [usualLine]byte
 		line := r.AppendLine(room[:0])
-		shown.Note(r, line)
+		requests.Note(r, line)
 		beats.Note(r)
 		log.Write(r, line)
 	}
 }
 
-// bounds are the limits that protect the process from a single client, person or team. Readiness lists those that were reached
-// within the last minute, and the log names each at most once a minute.
+// bounds are the limits that protect the process from a single client, person or team. Readiness lists those that were reached within
+// the last minute, and the log reports each at most once a minute.
 type bounds struct {
 	now func() time.Time
 	log *slog.Logger
@@ -119,8 +118,7 @@ type bound struct {
 	logging *rate.Limiter
 }
 
-// add registers a limit. The text names what is limited and the limit. The caller calls reached each time the limit refuses
-// something.
+// add registers a limit. The text states what is limited, and to what. The caller calls reached each time the limit refuses something.
 func (b *bounds) add(text string) (reached func()) {
 	one := &bound{text: text, logging: rate.NewLimiter(rate.Every(time.Minute), 1)}
 	b.mu.Lock()

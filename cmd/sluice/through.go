@@ -26,7 +26,7 @@ type throughCommand struct {
 	ClientCert string        `placeholder:"F" help:"With --through: a PEM file with a client's certificate and its key, where one is asked for."`
 }
 
-// run tries what stands in front of a gateway. It reads no setting.
+// run tests the reverse proxy in front of a gateway. It reads no settings.
 func (t throughCommand) run(ctx context.Context, p program) error {
 	to, err := url.Parse(t.URL)
 	switch {

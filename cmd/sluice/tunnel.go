@@ -5,7 +5,7 @@ import (
 	"sluice/gateway/upstream"
 )
 
-// rereading returns what reads the file of a secret, and what it was at the start if that cannot be read.
+// rereading returns a function that reads a secret's file, and returns the secret at the start if the file cannot be read.
 func rereading(path string, was upstream.Secret) func() upstream.Secret {
 	return func() upstream.Secret {
 		if path == "" {
@@ -19,9 +19,9 @@ func rereading(path string, was upstream.Secret) func() upstream.Secret {
 	}
 }
 
-// tunnel is the way out of the house.
+// tunnel returns the dialer for outgoing connections, through the proxy if one is set.
 func (c *configuration) tunnel() *upstream.Tunnel {
-	tunnel, _ := upstream.ParseTunnel(c.UpstreamProxy, c.NoProxy) // validate has looked at it
+	tunnel, _ := upstream.ParseTunnel(c.UpstreamProxy, c.NoProxy) // validated
 	if tunnel == nil {
 		tunnel = new(upstream.Tunnel)
 	}

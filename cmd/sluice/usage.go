@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"sluice/cmd/sluice/files"
@@ -21,12 +23,12 @@ import (
 	"sluice/policy/teams/store"
 )
 
-// usageTimeout bounds the reading of a report, which may have many teams and days.
+// usageTimeout bounds the reading of a report, which may cover many teams and days.
 const usageTimeout = 30 * time.Second
 
 // usageCommand is sluice usage.
 type usageCommand struct {
-	Team  string `placeholder:"T" help:"Of one team alone."`
+	Team  string `placeholder:"T" help:"Only this team's use."`
 	From  string `placeholder:"D" help:"From this day on, such as 2026-11-21, in UTC."`
 	To    string `placeholder:"D" help:"To this day; today if absent."`
 	Days  int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
@@ -60,7 +62,7 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 	return report.WriteText(p.stdout, u.division())
 }
 
-// division is what the report divides use by.
+// division returns the dimension of the report.
 func (u usageCommand) division() admin.Division {
 	if u.Kinds || u.Focus {
 		return admin.ByKind
@@ -68,7 +70,7 @@ func (u usageCommand) division() admin.Division {
 	return admin.Division(u.by())
 }
 
-// report reads the ledger, in Redis or from the process at the environment's admin listener.
+// report reads the ledger from Redis, or from the process at the environment's admin listener.
 func (u usageCommand) report(ctx context.Context, p program) (report admin.UsageReport, s settings.Settings, err error) {
 	from, to, err := u.span(time.Now().UTC())
 	if err != nil {
@@ -88,7 +90,7 @@ func (u usageCommand) report(ctx context.Context, p program) (report admin.Usage
 	return report, s, err
 }
 
-// span is the first and the last day of the report.
+// span returns the first and the last day of the report.
 func (u usageCommand) span(now time.Time) (from, to string, err error) {
 	from, to = u.From, u.To
 	if to == "" {
@@ -113,23 +115,19 @@ func (u usageCommand) span(now time.Time) (from, to string, err error) {
 	return from, to, nil
 }
 
-// settingsFor reads the environment for a command that needs some settings. Faults of others are ignored.
+// settingsFor reads the settings of a command that needs only the named ones, and ignores faults of the others.
 func settingsFor(environ []string, names ...string) (settings.Settings, error) {
 	s, err := settings.Load(environ)
-	var all, ours settings.Faults
+	var all settings.Faults
 	_ = errors.As(err, &all)
-	for _, f := range all {
-		for _, name := range names {
-			if f.Name == settings.Prefix+name {
-				ours = append(ours, f)
-			}
-		}
-	}
-	return s, ours.Err()
+	needed := slices.DeleteFunc(all, func(f settings.Fault) bool {
+		return !slices.Contains(names, strings.TrimPrefix(f.Name, settings.Prefix))
+	})
+	return s, needed.Err()
 }
 
 func (u usageCommand) readLedger(ctx context.Context, s settings.Settings, from, to string) (report admin.UsageReport, err error) {
-	days, _ := limit.Days(from, to) // span has read them
+	days, _ := limit.Days(from, to) // span has checked them
 	client := openPatient(s)
 	defer func() { _ = client.Close() }()
 	file := fileOrNone(s)
@@ -156,7 +154,7 @@ func openPatient(s settings.Settings) *redisclient.Client {
 	return openRedis(s, slog.New(slog.DiscardHandler), nil, 0, nil)
 }
 
-// fileOrNone is the teams file; one without teams if it cannot be read.
+// fileOrNone returns the teams file, or one without teams if it cannot be read.
 func fileOrNone(s settings.Settings) *teams.File {
 	content, _ := files.Read(s.TeamsFile)
 	if file, bad := judgeTeams(content, nil, nil); bad == nil {
@@ -165,7 +163,7 @@ func fileOrNone(s settings.Settings) *teams.File {
 	return &teams.File{}
 }
 
-// fetch reads the ledger of a process that keeps it in memory.
+// fetch asks a process that keeps the ledger in memory.
 func (u usageCommand) fetch(ctx context.Context, s settings.Settings, from, to string) (report admin.UsageReport, err error) {
 	query := url.Values{"team": {u.Team}, "from": {from}, "to": {to}, "by": {u.by()}}
 	if u.division() == admin.ByKind {
@@ -198,7 +196,7 @@ func askAdmin(ctx context.Context, target string) ([]byte, error) {
 	return content, err
 }
 
-// by names the ledger that is read.
+// by returns the dimension of the ledger that is read.
 func (u usageCommand) by() string {
 	if u.Tags {
 		return "tag"

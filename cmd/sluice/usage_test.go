@@ -240,7 +240,7 @@ func TestAdjustLostReplies(t *testing.T) {
 		must(t, err)
 		done, err := c.Post(t.Context(), accounts, &order, func(context.Context, teams.Entry) error { return nil })
 		if err == nil {
-			told = a.told(&order, &done, unit.Nanos, nil)
+			told = a.summary(&order, &done, unit.Nanos, nil)
 		}
 		if !strings.HasSuffix(told, tt.told) || (err != nil) != (tt.fail != "") || err != nil && !strings.Contains(err.Error(), tt.fail) {
 			t.Errorf("%d replies lost: %q, %v", tt.lost, told, err)

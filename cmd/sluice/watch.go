@@ -17,8 +17,8 @@ import (
 	"sluice/policy/unit"
 )
 
-// A new content counts once two readings, settle apart, are equal; settleTries bounds the readings of a file that keeps changing.
-// A file that is written in place could be read half-written, and half a teams file is a valid file with fewer teams.
+// A new content counts once two reads, settle apart, are equal; settleTries bounds the reads of a file that keeps changing. A file that
+// is written in place could be read half-written, and half a teams file is a valid file with fewer teams.
 const (
 	settle      = 25 * time.Millisecond
 	settleTries = 8
@@ -33,9 +33,9 @@ type watch struct {
 	log   *slog.Logger
 
 	last   files.Look
-	money  unit.Money        // what amounts count in
-	seen   [sha256.Size]byte // of the last look
-	faulty atomic.Uint64     // contents that were refused since the start
+	money  unit.Money        // the currency of amounts
+	seen   [sha256.Size]byte // the hash of the last look
+	faulty atomic.Uint64     // contents refused since the start
 	fault  atomic.Pointer[string]
 }
 
@@ -59,7 +59,7 @@ func (w *watch) run(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
-// look applies a new content, or reports its faults. An unchanged content is looked at again only on a signal.
+// look applies a new content, or reports its faults. An unchanged content is judged again only on a signal.
 func (w *watch) look(ctx context.Context, signalled bool) {
 	l := files.At(watchedFiles(w.Settings), w.last)
 	if l.Sum() == w.seen && !signalled {
@@ -87,7 +87,7 @@ func (w *watch) look(ctx context.Context, signalled bool) {
 	}
 }
 
-// settled reads until two readings are equal.
+// settled reads until two reads are equal.
 func (w *watch) settled(ctx context.Context, l files.Look) files.Look {
 	for range settleTries {
 		select {
@@ -115,7 +115,7 @@ func (w *watch) refuse(err error) {
 	w.log.Error("teams file refused, the previous one stays in force", "fault", text)
 }
 
-// notice is what operators are alerted of about the files.
+// notice is the files' fault that operators are alerted to.
 func (w *watch) notice() notices.Fault {
 	if text := w.fault.Load(); text != nil {
 		return notices.Fault{Source: "file", Text: *text}

@@ -63,7 +63,7 @@ func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
 	if !text {
 		return used
 	}
-	used.Explicit = u.HitsMadeCache()
+	used.Explicit = u.HitsExplicitCache()
 	parts := [...]struct {
 		of    meter.Field
 		count *int64

@@ -27,11 +27,11 @@ const Prefix = "/api/v1"
 
 // Ledger holds the daily use of teams.
 type Ledger interface {
-	// Rows returns rows of the ledger in the order of reports; [limit.ErrRows] if there are more than the query allows.
+	// Rows MUST return rows of the ledger in the order of reports, or [limit.ErrRows] if there are more than the query allows.
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }
 
-// Traffic lists tasks, requests and the accounts at the service, as package figures does. It MUST leave out what the person may not see.
+// Traffic has the figures of package figures. It MUST leave out what the person may not see.
 type Traffic interface {
 	TaskList(ctx context.Context, p access.Person, f figures.TaskFilter) (figures.TaskList, error)
 	RequestList(ctx context.Context, p access.Person, f recent.Filter) (recent.Page, error)
@@ -45,7 +45,7 @@ type Traffic interface {
 	AccountList(ctx context.Context, p access.Person) (figures.AccountList, error)
 }
 
-// APIDeps are the sources of the interface for programs.
+// APIDeps are the dependencies of the API.
 type APIDeps struct {
 	Registry *Registry
 	Ledger   Ledger
@@ -59,8 +59,8 @@ type api struct{ APIDeps }
 
 // route is one method of one path.
 type route struct {
-	method, path string   // a part in braces takes any text
-	query        []string // the parameters that it takes
+	method, path string   // a part in braces matches any text
+	query        []string // the known parameters
 	handle       func(*api, *call) error
 }
 
@@ -69,7 +69,7 @@ type call struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	who   access.Person
-	parts map[string]string // of the path, by their names in braces
+	parts map[string]string // of the path, by the names in braces
 	query url.Values
 }
 
@@ -79,7 +79,7 @@ var (
 	errNoMethod = &teams.Problem{Code: CodeMethod, Text: "the path does not accept this method", Advice: "look at the header Allow"}
 )
 
-// serve finds the route.
+// serve finds the route and calls it.
 func (a *api) serve(w http.ResponseWriter, r *http.Request, routes []route) error {
 	who := access.From(r.Context())
 	if who.Role == 0 {
@@ -116,7 +116,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, routes []route) erro
 	return errNoMethod
 }
 
-// match takes the parts in braces out of a path.
+// match returns the texts of the parts in braces; false: another path.
 func (r route) match(path string) (parts map[string]string, ok bool) {
 	want, got := strings.Split(r.path, "/"), strings.Split(path, "/")
 	if len(want) != len(got) {
@@ -139,7 +139,7 @@ func (r route) match(path string) (parts map[string]string, ok bool) {
 	return parts, true
 }
 
-// readQuery reads parameters, each once.
+// readQuery parses the query. Each parameter must be known and occur once.
 func readQuery(raw string, known []string) (url.Values, error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *api) openAPI(c *call) error {
 	return nil
 }
 
-// me is who asks.
+// me answers with the caller.
 func (a *api) me(c *call) error {
 	return c.write(http.StatusOK, Me{c.who.Name, c.who.Role.String(), c.who.Teams})
 }
@@ -178,10 +178,10 @@ type Me struct {
 	Teams []string `json:"teams,omitempty"` // a member's
 }
 
-// actor returns who makes a change, and from which address.
+// actor returns the caller as the actor of a change.
 func (c *call) actor() access.Actor { return c.who.By(c.r.RemoteAddr, c.query.Get("reason")) }
 
-// done answers a change's success, or returns its error.
+// done answers a successful change with 204, or returns its error.
 func (c *call) done(err error) error {
 	if err == nil {
 		c.w.WriteHeader(http.StatusNoContent)
@@ -201,7 +201,7 @@ func (c *call) write(status int, value any) error {
 	return nil
 }
 
-// routes are all there are.
+// routes are the routes of the API.
 var routes = []route{
 	{http.MethodGet, "/me", nil, (*api).me},
 	{http.MethodGet, "/openapi.json", nil, (*api).openAPI},
@@ -246,7 +246,7 @@ func NewAPI(deps APIDeps) http.Handler {
 	})
 }
 
-// refuse answers with a problem, and logs the cause of one that is not the client's.
+// refuse answers with a problem, and logs the cause if the status is 5xx.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	d := documentOf(err)
 	if d.Status >= http.StatusInternalServerError {

@@ -11,34 +11,34 @@ import (
 	"sluice/policy/unit"
 )
 
-// Account is an account at the service, as the replica that answers knows it.
+// Account is an account at the service, as the answering replica knows it.
 type Account struct {
 	ID        string           `json:"id"`
 	Region    string           `json:"region"` // may be empty
 	URL       string           `json:"url"`    // without user and password
 	Key       string           `json:"key"`    // masked
-	State     account.State    `json:"state"`  // also "removed": it is not in the accounts file and was used this month
-	Why       string           `json:"why"`    // what the service answered; empty: nothing is wrong
+	State     account.State    `json:"state"`  // also "removed": used this month, but no longer in the accounts file
+	Why       string           `json:"why"`    // the service's answer; empty: nothing is wrong
 	Since     *time.Time       `json:"since"`  // nil: from the start
 	Cooling   []Cooling        `json:"cooling"`
 	Weight    int              `json:"weight"`
 	InFlight  int              `json:"in_flight"`
-	Failovers map[string]int64 `json:"failovers"` // away from it since the start, by reason
+	Failovers map[string]int64 `json:"failovers"` // to other accounts since the start, by reason
 	Rates     []AccountRate    `json:"rates"`
 	Quotas    []AccountQuota   `json:"quotas"`
 	Today     *Amounts         `json:"today"` // nil: the ledger cannot be read
 	Month     *Amounts         `json:"month"` // likewise
 }
 
-// Cooling is how long the account is not asked for a model.
+// Cooling is a model for which the account is not used for a while.
 type Cooling struct {
 	Model string    `json:"model"`
 	Until time.Time `json:"until"`
 }
 
-// AccountRate is a rate of an account's own.
+// AccountRate is a rate of an account.
 type AccountRate struct {
-	Models []policy.Pattern `json:"models"` // whose requests share it; nil: all
+	Models []policy.Pattern `json:"models"` // their requests share the rate; nil: all models
 	Unit   teams.Unit       `json:"unit"`
 	Per    string           `json:"per"`
 	Limit  int64            `json:"limit"`

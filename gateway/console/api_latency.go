@@ -12,7 +12,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// Latency are the durations of one sort in a step.
+// Latency are the percentiles of one kind of duration in a step.
 type Latency struct {
 	Model    string      `json:"model,omitempty"`
 	Endpoint string      `json:"endpoint,omitempty"`
@@ -24,7 +24,7 @@ type Latency struct {
 	P99      float64     `json:"p99_ms"`
 }
 
-// latencies lists how long the service, Sluice and tasks took.
+// latencies lists percentiles of the durations of the service, Sluice and tasks.
 func latencies(a *api, c *call) error {
 	if !c.who.SeesAll() {
 		return errNotAll
@@ -63,7 +63,7 @@ func latencies(a *api, c *call) error {
 	return c.write(http.StatusOK, list)
 }
 
-// inMilliseconds has three digits behind the point: what is known is within 5 %.
+// inMilliseconds rounds to microseconds: percentiles are accurate only to 5 %.
 func inMilliseconds(d time.Duration) float64 { return math.Round(float64(d)/1000) / 1000 }
 
 // faults lists what is wrong: the lines of the page Now.
@@ -75,7 +75,7 @@ func faults(a *api, c *call) error {
 	return c.write(http.StatusOK, list)
 }
 
-// NearLimit is the limit of a team that is nearest.
+// NearLimit is a team's nearest limit.
 type NearLimit struct {
 	Team    string      `json:"team"`         // empty: all teams together
 	Limit   string      `json:"limit"`        // as in the headers of a refusal: images-day, requests; concurrent, open_tasks
@@ -86,7 +86,7 @@ type NearLimit struct {
 	Most    json.Number `json:"most"` // of a rate its burst
 }
 
-// limits lists the nearest limit of each team, the nearest first.
+// limits lists the nearest limit of each team, nearest first.
 func limits(a *api, c *call) error {
 	least := 0
 	if text := c.query.Get("percent"); text != "" {

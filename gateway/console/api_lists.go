@@ -15,13 +15,13 @@ import (
 type Task struct {
 	ID        string     `json:"id"`
 	Model     string     `json:"model"`
-	State     string     `json:"state"` // in the service's words
+	State     string     `json:"state"` // as the service names it
 	Submitted *time.Time `json:"submitted"`
 	Ended     *time.Time `json:"ended"`
 	Used      *Amounts   `json:"used"` // nil: not settled
 }
 
-// unread is the problem of tasks or requests that cannot be read.
+// unread returns the problem of data that cannot be read.
 func unread(err error) error {
 	if errors.Is(err, figures.ErrQuery) {
 		return errCursor
@@ -29,10 +29,10 @@ func unread(err error) error {
 	return teams.Away("this cannot be read at the moment", err)
 }
 
-// mostTasks is the most tasks of a page.
+// mostTasks bounds the tasks of a page.
 const mostTasks = 100
 
-// tasks lists tasks of a team. A cursor has the page's cursor and size: pages of another size begin elsewhere.
+// tasks lists tasks of a team. Its cursor is figures' cursor and the page's size, because page numbers depend on the size.
 func (a *api) tasks(c *call) error {
 	f := figures.TaskFilter{Team: c.parts["id"], State: c.query.Get("state"), Model: c.query.Get("model")}
 	if _, err := a.Registry.Show(c.r.Context(), c.who, f.Team); err != nil {
@@ -50,7 +50,7 @@ func (a *api) tasks(c *call) error {
 		f.After = strconv.Itoa(page)
 	}
 	found, err := a.Traffic.TaskList(c.r.Context(), c.who, f)
-	if err != nil && !errors.Is(err, figures.ErrAbsent) { // else the team is not in force yet, or no longer
+	if err != nil && !errors.Is(err, figures.ErrAbsent) { // absent: the team is not in force yet, or no longer
 		return unread(err)
 	}
 	all := make([]Task, len(found.Tasks))

@@ -22,7 +22,7 @@ import (
 // mostJSON bounds a request's body.
 const mostJSON = 256 << 10
 
-// errBody is the error of a body that is not one strict JSON object. It never quotes the body.
+// errBody is the problem of a body that is not one strict JSON object. It never quotes the body.
 var errBody = invalid("body", "not one JSON object", "a JSON object in UTF-8, each member once, its values as the documentation says")
 
 // body reads the body: one JSON object without repeated members.
@@ -46,7 +46,7 @@ func (c *call) body() ([]byte, error) {
 	return value, nil
 }
 
-// into reads a body whose members are those of a struct.
+// into decodes the body into a struct, which must have all of its members.
 func (c *call) into(value any) error {
 	text, err := c.body()
 	if err != nil {
@@ -64,8 +64,8 @@ func decode(text []byte, value any) error {
 	return nil
 }
 
-// isExact reports whether the members of an object, or of a list's objects, have exactly the names in a struct. The decoder takes
-// NOTE for note, even beside it.
+// isExact reports whether the members of an object, or of a list's objects, have exactly the names of a struct's fields. The decoder
+// ignores case: it accepts NOTE for note, even if both are there.
 func isExact(text []byte, of reflect.Type) bool {
 	var list []json.RawMessage
 	if of.Kind() == reflect.Slice && json.Unmarshal(text, &list) == nil {
@@ -73,7 +73,7 @@ func isExact(text []byte, of reflect.Type) bool {
 	}
 	var members map[string]json.RawMessage
 	if of.Kind() != reflect.Struct || json.Unmarshal(text, &members) != nil {
-		return true // the decoder took it, so it is a single value
+		return true // the decoder accepted it, so it is a single value
 	}
 	for _, field := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -82,19 +82,19 @@ func isExact(text []byte, of reflect.Type) bool {
 	return len(members) == 0
 }
 
-// A page has 100 elements by default, and 1,000 at most.
+// The elements of a page: the default and the bound.
 const (
 	usualPage = 100
 	mostPage  = 1000
 )
 
-// List is a page of a list. Next is the cursor of the next page; nil: this is the last.
+// List is a page of a list. Next is the cursor of the next page; nil: this is the last one.
 type List[T any] struct {
 	Data []T     `json:"data"`
 	Next *string `json:"next"`
 }
 
-// list is a page; next is the cursor's text, empty for none.
+// list makes a page; next is the cursor's text, empty for none.
 func list[T any](data []T, next string) List[T] {
 	l := List[T]{Data: data}
 	if data == nil {
@@ -111,7 +111,7 @@ var errCursor = &teams.Problem{
 	Code: teams.CodeInvalid, Field: "cursor", Text: "not a cursor", Allowed: "next of the page before", Advice: "begin without a cursor",
 }
 
-// page parses the query: the text of its cursor, empty for none, and the most elements.
+// page parses the query's cursor, empty for none, and the bound of the page's elements.
 func (c *call) page() (cursor string, most int, err error) {
 	text, err := base64.RawURLEncoding.DecodeString(c.query.Get("cursor"))
 	if err != nil {

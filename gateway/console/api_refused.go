@@ -8,31 +8,30 @@ import (
 
 	"sluice/gateway/console/figures"
 	"sluice/policy/event"
-	"sluice/policy/teams"
 )
 
-// refusedSpan is the time whose refusals are shown, unless the query says another.
+// refusedSpan is the default span.
 const refusedSpan = time.Hour
 
-// Refusals are the refusals of some time with one value of a dimension.
+// Refusals are the refusals with one value of a dimension.
 type Refusals struct {
-	Of    string    `json:"of"` // the reason, limit, rule or model; empty: without one
+	Of    string    `json:"of"` // the reason, limit, rule or model; empty: requests without one
 	Count int64     `json:"count"`
 	Last  time.Time `json:"last"`
 	Steps []int64   `json:"steps"`
 }
 
-// RefusalList are refusals by a dimension, the most frequent first.
+// RefusalList are refusals by a dimension, most frequent first.
 type RefusalList struct {
 	By   string     `json:"by"`
 	From time.Time  `json:"from"`
 	Step int64      `json:"step_seconds"`
-	Kept int        `json:"kept"` // refused requests that are kept, which data counts
+	Kept int        `json:"kept"` // kept refused requests, which data counts
 	All  int64      `json:"all"`
 	Data []Refusals `json:"data"`
 }
 
-// refusals groups the refused requests that are kept.
+// refusals groups the kept refused requests.
 func refusals(a *api, c *call) error {
 	q := figures.RefusedQuery{Team: c.query.Get("team"), By: c.query.Get("by"), To: a.Now()}
 	if q.By == "" {
@@ -42,7 +41,7 @@ func refusals(a *api, c *call) error {
 		return invalid("by", "not a dimension", "reason, limit, rule or model")
 	}
 	if q.Team != "" && !c.who.Sees(q.Team) {
-		return &teams.Problem{Code: teams.CodeMissing, Field: "team", Text: errNoTeam.Text, Advice: errNoTeam.Advice}
+		return errNoTeamOfQuery
 	}
 	var err error
 	if q.From, q.To, err = c.span(q.To, refusedSpan); err != nil {
@@ -59,10 +58,10 @@ func refusals(a *api, c *call) error {
 	return c.write(http.StatusOK, list)
 }
 
-// mostSpan is how long ago counts of minutes are kept.
+// mostSpan is how long counts of minutes are kept.
 const mostSpan = 48 * time.Hour
 
-// span reads from and to; without them it is the given time before now.
+// span parses from and to. The default is the usual time until now.
 func (c *call) span(now time.Time, usual time.Duration) (from, to time.Time, err error) {
 	to = now
 	if text := c.query.Get("to"); text != "" {
@@ -82,16 +81,16 @@ func (c *call) span(now time.Time, usual time.Duration) (from, to time.Time, err
 	return from, to, nil
 }
 
-// ReadEventQuery reads parameters into a query for deliveries, for the interface and the page.
+// ReadEventQuery reads parameters into a query for deliveries, for the API and the page.
 func ReadEventQuery(value func(name string) string) event.Query {
 	return event.Query{Owner: value("team"), Hook: value("hook"), State: event.State(value("state")), Event: value("event")}
 }
 
-// EventProblem is the problem of an error of the query for deliveries.
+// EventProblem returns the problem of an error of the query for deliveries.
 func EventProblem(err error) error {
 	switch {
 	case errors.Is(err, figures.ErrAbsent):
-		return &teams.Problem{Code: teams.CodeMissing, Field: "team", Text: errNoTeam.Text, Advice: errNoTeam.Advice}
+		return errNoTeamOfQuery
 	case errors.Is(err, event.ErrState):
 		return invalid("state", "not a state", "waiting, delivered or given_up")
 	case errors.Is(err, event.ErrID):

@@ -14,11 +14,11 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// FilterNames are the parameters by which requests are selected, of the interface and of the page.
+// FilterNames are the parameters that select requests, of the API and the page.
 var FilterNames = []string{"team", "key", "tag", "model", "endpoint", "rule", "limited", "status", "refusal", "from", "to", "polls"}
 
-// ReadFilter reads parameters into a filter. value returns a parameter, empty if it is not given; moment reads a time. There is a problem for
-// each faulty one.
+// ReadFilter reads parameters into a filter. value returns a parameter, empty if it is not given; moment parses a time. It returns a
+// problem for each faulty parameter.
 func ReadFilter(value func(name string) string, moment func(string) (time.Time, error)) (f recent.Filter, faults []*teams.Problem) {
 	f = recent.Filter{
 		Key: value("key"), Tag: value("tag"), Model: value("model"), Endpoint: value("endpoint"), Rule: value("rule"), Limit: value("limited"), Refusal: value("refusal"), NoPolls: true,
@@ -61,7 +61,7 @@ func (a *api) requests(c *call) (err error) {
 		return faults[0]
 	}
 	if slices.ContainsFunc(f.Teams, func(team string) bool { return !c.who.Sees(team) }) {
-		return &teams.Problem{Code: teams.CodeMissing, Field: "team", Text: errNoTeam.Text, Advice: errNoTeam.Advice}
+		return errNoTeamOfQuery
 	}
 	if f.Cursor, f.Size, err = c.page(); err != nil {
 		return err
@@ -82,7 +82,7 @@ var ErrNoRequest = &teams.Problem{
 	Code: teams.CodeMissing, Field: "request", Text: "this request is not among the newest 10,000, or it is not yours to see", Advice: "look for it in the log by its id",
 }
 
-// Explained is a request with why it ended as it did. Its line has the limit and the rules that refused it.
+// Explained is a request and why it ended as it did. Its line has the limit and the rules that refused it.
 type Explained struct {
 	why.Answer
 	Request json.RawMessage `json:"request"` // its log line

@@ -15,13 +15,13 @@ type Key struct {
 	ID               string      `json:"id"` // the public part
 	Expires          *time.Time  `json:"expires"`
 	Note             string      `json:"note"`
-	LastUsed         *time.Time  `json:"last_used"` // to the hour; nil: never, or longer ago than is kept
+	LastUsed         *time.Time  `json:"last_used"` // to the hour; nil: never, or too long ago to be kept
 	Owner            teams.Owner `json:"owner"`
 	Disabled         bool        `json:"disabled,omitempty"`
 	teams.KeyMembers             // its limits, as its owner wrote them
 }
 
-// keysOf are a team's keys in an answer.
+// keysOf returns a team's keys for an answer.
 func keysOf(t *teams.Spec) []Key {
 	keys := []Key{}
 	for i := range t.Keys {
@@ -31,10 +31,10 @@ func keysOf(t *teams.Spec) []Key {
 	return keys
 }
 
-// written is a team in an answer: id, owner and keys, and then the other members by name.
+// written is a team in an answer: id, owner and keys, then the other members by name.
 type written teams.Spec
 
-// MarshalJSON writes it.
+// MarshalJSON implements [json.Marshaler].
 func (t written) MarshalJSON() ([]byte, error) {
 	team := teams.Spec(t)
 	head, err := json.Marshal(struct {
@@ -48,7 +48,7 @@ func (t written) MarshalJSON() ([]byte, error) {
 	return append(team.AppendMembers(head[:len(head)-1]), '}'), nil
 }
 
-// spec reads a team from a body of the form that answers have.
+// spec reads a team from a body in the form of answers.
 func (c *call) spec() (team teams.Spec, err error) {
 	text, err := c.body()
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *api) team(c *call) error {
 	return c.show(http.StatusOK, t, err)
 }
 
-// shown is a team as the person may see it: an address of a hook, which may be a secret, is for those who may change it.
+// shown returns a team as the person may see it: only those who may change it see addresses of hooks, which may be secrets.
 func (c *call) shown(t teams.Spec) written {
 	if c.who.Changes() {
 		return written(t)
@@ -140,7 +140,7 @@ func (a *api) createTeam(c *call) error {
 
 func (a *api) replaceTeam(c *call) error {
 	id, ifMatch := c.parts["id"], c.r.Header.Get("If-Match")
-	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil { // whatever else is wrong, a foreign team does not exist
+	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil { // first, so that another's team never seems to exist
 		return err
 	}
 	team, err := c.spec()
@@ -160,7 +160,7 @@ func (a *api) replaceTeam(c *call) error {
 	return c.show(http.StatusOK, t, err)
 }
 
-// deleteTeam disables a team, to be removed later: 202 with the team.
+// deleteTeam disables a team, which is removed later, and answers 202 with the team.
 func (a *api) deleteTeam(c *call) error {
 	t, err := a.Registry.Delete(c.r.Context(), c.actor(), c.parts["id"], cmp.Or(c.r.Header.Get("If-Match"), "*"))
 	return c.show(http.StatusAccepted, t, err)
@@ -194,7 +194,7 @@ func (a *api) endKey(c *call) error {
 	return c.done(a.Registry.EndKey(c.r.Context(), c.actor(), c.parts["id"], c.parts["key"]))
 }
 
-// changeKey answers with the key, and with the ETag of its team.
+// changeKey answers with the key and its team's ETag.
 func (a *api) changeKey(c *call) error {
 	id, key := c.parts["id"], c.parts["key"]
 	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil { // as in replaceTeam

@@ -19,27 +19,27 @@ import (
 	"sluice/policy/unit"
 )
 
-// mostRows bounds the rows of the ledger that one report adds up.
+// mostRows bounds the ledger rows of one report.
 const mostRows = 200_000
 
-// Usage is what a team used, or all that the caller sees, by day, team, model, endpoint, account, tag, key or kind.
+// Usage is the use of a team, or of all teams that the caller sees, by day, team, model, endpoint, account, tag, key or kind.
 type Usage struct {
 	unit.Currency
 	From string `json:"from"` // the first day in UTC, such as 2026-11-21
 	To   string `json:"to"`   // the last day
 	By   string `json:"by"`
-	Data []Use  `json:"data"` // sorted by For; [] if nothing was used
+	Data []Use  `json:"data"` // sorted by Of; [] if nothing was used
 }
 
-// Use is the use of all units for one day, team, model, endpoint, account, tag, key or kind. Requests are of no kind.
+// Use is the use of all units for one day, team, model, endpoint, account, tag, key or kind. Kinds have no requests.
 type Use struct {
 	Of        string  `json:"of"`            // the day, the team, the model, the endpoint, the account, the tag, the key or the kind
-	Size      string  `json:"size,omitzero"` // by kind: of pictures, their size in the price list
+	Size      string  `json:"size,omitzero"` // by kind: the pictures' size in the price list
 	Used      Amounts `json:"used"`
 	Estimated Amounts `json:"estimated"` // the estimated part of Used
 }
 
-// by are the ways to add up, with the name that a row counts under.
+// by maps dimensions to the name that a row counts under.
 var by = map[string]func(limit.Row) string{
 	"day": func(r limit.Row) string {
 		d := strconv.Itoa(r.Day)
@@ -54,13 +54,13 @@ var by = map[string]func(limit.Row) string{
 	"team":     func(r limit.Row) string { return r.Team },
 }
 
-// The ways to add up what one team used, and what all did.
+// The dimensions of one team's use, and of all teams'.
 var (
-	waysOfTeam = []string{"day", "model", "endpoint", "account", "tag", "key", "kind"}
-	waysOfAll  = []string{"day", "team", "model", "endpoint", "account", "tag", "key", "kind"}
+	dimensionsOfTeam = []string{"day", "model", "endpoint", "account", "tag", "key", "kind"}
+	dimensionsOfAll  = []string{"day", "team", "model", "endpoint", "account", "tag", "key", "kind"}
 )
 
-// inside are the ways that have a ledger of their own.
+// inside are the dimensions that have a ledger of their own.
 var inside = map[string]limit.ScopeKind{"tag": limit.ScopeTag, "key": limit.ScopeKey}
 
 func (a *api) usage(c *call) error {
@@ -68,20 +68,20 @@ func (a *api) usage(c *call) error {
 	if _, err := a.Registry.Show(c.r.Context(), c.who, id); err != nil {
 		return err
 	}
-	return report(a, c, []string{id}, waysOfTeam)
+	return report(a, c, []string{id}, dimensionsOfTeam)
 }
 
-// usageOfAll reports what all teams used that the caller sees.
+// usageOfAll reports the use of all teams that the caller sees.
 func usageOfAll(a *api, c *call) error {
 	ids := append([]string{}, c.who.Teams...)
 	if c.who.SeesAll() {
 		ids = nil
 	}
-	return report(a, c, ids, waysOfAll)
+	return report(a, c, ids, dimensionsOfAll)
 }
 
-// report answers with what teams used, in one of the ways.
-func report(a *api, c *call, ids, ways []string) error {
+// report answers with the use of teams by one of the dimensions.
+func report(a *api, c *call, ids, dimensions []string) error {
 	today := a.Now().UTC().Format(limit.DayForm)
 	u := Usage{Currency: a.Currency(), From: c.query.Get("from"), To: cmp.Or(c.query.Get("to"), today), By: cmp.Or(c.query.Get("by"), "day")}
 	u.From = cmp.Or(u.From, u.To)
@@ -91,8 +91,9 @@ func report(a *api, c *call, ids, ways []string) error {
 	case !ok:
 		return invalid("from", "no such days",
 			"from and to as days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days")
-	case !slices.Contains(ways, u.By):
-		return invalid("by", "no such way to add up", strings.Join(ways[:len(ways)-1], ", ")+" or "+ways[len(ways)-1])
+	case !slices.Contains(dimensions, u.By):
+		last := len(dimensions) - 1
+		return invalid("by", "no such way to add up", strings.Join(dimensions[:last], ", ")+" or "+dimensions[last])
 	}
 	rows, err := a.rows(c.r.Context(), ids, u.By, days)
 	switch {
@@ -112,7 +113,7 @@ func report(a *api, c *call, ids, ways []string) error {
 	return c.write(http.StatusOK, u)
 }
 
-// insideDays is how many days of the ledger of tags or keys are read together: a day has up to 1,001 rows.
+// insideDays bounds the days of the ledger of tags or keys in one read: a day has up to 1,001 rows for each team.
 const insideDays = 31
 
 // rows reads a ledger of some teams, or of all if ids is nil.
@@ -122,7 +123,7 @@ func (a *api) rows(ctx context.Context, ids []string, by string, days []int) (ro
 	}
 	for part := range slices.Chunk(days, insideDays) {
 		q := limit.Query{Teams: ids, Days: part, By: inside[by]}
-		if len(ids) != 1 { // of one team a part has few rows, of all it may have millions
+		if len(ids) != 1 { // for one team a chunk has few rows, for all it may have millions
 			q.Most = max(mostRows-len(rows), 1)
 		}
 		some, err := a.Ledger.Rows(ctx, q)
@@ -175,12 +176,12 @@ func addUpKinds(rows []limit.Row, m unit.Money) []Use {
 type AdjustOrder struct {
 	Unit    teams.Unit     `json:"unit"`
 	Delta   jsontext.Value `json:"delta"`   // a number: what to add; spend is in the currency
-	Day     string         `json:"day"`     // such as 2026-11-12; absent: the running one
+	Day     string         `json:"day"`     // such as 2026-11-12; absent: today
 	Account string         `json:"account"` // at the service; absent: main
 	Reason  string         `json:"reason"`
 }
 
-// AdjustedUse is what a team used before a correction and after it: of a day that the order names by the ledger of its account.
+// AdjustedUse is a team's use before and after a correction. The use of a day that the order names is that on its account in the ledger.
 type AdjustedUse struct {
 	Unit        teams.Unit  `json:"unit"`
 	DayBefore   json.Number `json:"day_before"`

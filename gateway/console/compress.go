@@ -8,12 +8,12 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// leastCompressed is how many bytes an answer must have: a smaller one fits into a packet as it is.
+// leastCompressed is the least size of a compressed answer, in bytes: a smaller one fits into a packet anyway.
 const leastCompressed = 1 << 10
 
-// compressed compresses what is read, for clients that accept gzip. A new key stands only in the answer to a POST, which stays as it is: the
-// length of a compressed one could say something about the key. Streams keep no window between two events: a thousand of them would cost
-// hundreds of megabytes.
+// compressed compresses answers to GET for clients that accept gzip. A new key is only in the answer to a POST, which is not compressed: its
+// length could reveal something about the key. Streams keep no window between two events: a thousand of them would take hundreds of
+// megabytes.
 func compressed(next http.Handler) http.Handler {
 	pages, streams := compressing(next, gzip.DefaultCompression), compressing(next, gzip.StatelessCompression)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,9 +1,9 @@
-// Package console is the console's listener: who may use it, how people log in, the interface for programs, /api/v1, and where
-// the pages are mounted. It keeps no figures.
+// Package console is the console's listener: who may use it, how people log in, the API for programs at /api/v1, and where the pages are
+// mounted. It computes no figures.
 //
-// Its [Registry] is the teams as a person may see and change them. It decides what a person may do; what a change does is decided
-// in package teams. api.go has every route of the interface, and openapi.json describes them; a test keeps the two in step. The
-// person of a request is in its context: without one, every answer is 401.
+// Its [Registry] shows and changes teams for a person. It decides what the person may do; package teams decides what a change does. api.go
+// has every route of the API, and openapi.json describes them; a test compares the two. The person of a request is in its context:
+// without one, every answer is 401.
 package console
 
 import (
@@ -27,7 +27,7 @@ type Deps struct {
 	URL *url.URL
 	// API answers below /api/v1/.
 	API http.Handler
-	// Pages answers all other paths, and gets only requests of people who are logged in.
+	// Pages answers all other paths. It gets only requests of people who are logged in.
 	Pages http.Handler
 	// Assets answers below /assets/, without a login.
 	Assets http.Handler
@@ -37,16 +37,16 @@ type Deps struct {
 	Pictures []string
 	// Client returns the address of a request's client.
 	Client func(*http.Request) string
-	// Stopping ends when streams must end, because the process stops. Nil: never.
+	// Stopping ends when the process stops, and then streams must end. Nil: it never ends.
 	Stopping context.Context
-	// Hurried is called when [PaceBound] refuses a request. Nil: it is not called.
+	// Hurried is called when [PaceBound] refuses a request. Nil: not called.
 	Hurried func()
 	// Now is the clock. Nil: the system's.
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// mostBody is how many bytes a request's body may have.
+// mostBody bounds a request's body, in bytes.
 const mostBody = 1 << 20
 
 // New returns the handler of the console's listener:
@@ -85,12 +85,12 @@ func New(deps Deps) http.Handler {
 
 type console struct {
 	deps   Deps
-	open   map[string]methods // own paths, without a login
-	closed map[string]methods // own paths, for people who are logged in
+	open   map[string]methods // paths without a login
+	closed map[string]methods // paths for people who are logged in
 	pace   access.Limiters
 }
 
-// route is every path there is.
+// route dispatches every path.
 func (c *console) route(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	open, closed := c.open[path], c.closed[path]
@@ -129,5 +129,5 @@ func (m methods) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	allowed := strings.Join(slices.Sorted(maps.Keys(m)), ", ")
 	w.Header().Set("Allow", allowed)
-	refuse(w, r, CodeMethod, "This address takes "+allowed+" alone.")
+	refuse(w, r, CodeMethod, "This address takes only "+allowed+".")
 }

@@ -18,11 +18,11 @@ import (
 	"sluice/policy/unit"
 )
 
-// Correction is a correction of what a team used, as it is written.
+// Correction is a correction of a team's use, as the person wrote it.
 type Correction struct {
 	Unit    teams.Unit
 	Delta   string // what to add; below 0 to give back. Spend is in the currency
-	Day     string // such as 2026-11-12, in UTC; empty: the running one
+	Day     string // such as 2026-11-12, in UTC; empty: today
 	Account string // at the service; empty: main
 	Money   unit.Money
 }
@@ -49,7 +49,7 @@ func (c Correction) Read(team, reason string, now time.Time) (order limit.Correc
 	return limit.Correction{ID: "adjust-" + rand.Text(), Team: team, Unit: c.Unit, Delta: delta, Day: day, Account: c.Account, Why: reason}, nil
 }
 
-// day is the number of the day, 0 for the running one. kept is false if the ledger does not keep it.
+// day returns the number of the day, 0 for today. kept is false if the ledger does not keep it.
 func (c Correction) day(now time.Time) (day int, kept bool) {
 	if c.Day == "" {
 		return 0, true
@@ -61,29 +61,28 @@ func (c Correction) day(now time.Time) (day int, kept bool) {
 	return days[0], true
 }
 
-// Step is the progress of a correction. Each step has an entry of the audit.
+// Step is a step of a correction. The audit has an entry for each.
 type Step string
 
-// The steps. An ordered correction that is neither posted nor refused may have been posted: its process ended or lost its
-// connections.
+// The steps. A correction that was ordered but neither posted nor refused may have been posted: its process ended or lost its connections.
 const (
 	Ordered Step = ""
 	Posted  Step = ".posted"
-	Refused Step = ".refused" // by the accounts, because what is corrected would fall below 0
+	Refused Step = ".refused" // by the accounts, because the use would fall below 0
 )
 
-// ErrOpen is the error of a correction that was posted although the audit leaves that open. It MUST NOT be posted again.
+// ErrOpen is the error of a correction that was posted, but whose outcome is missing in the audit. It MUST NOT be posted again.
 var ErrOpen = errors.New("the audit leaves the outcome open")
 
-// Post posts a correction that Read has read. It writes one entry first, so that no correction lacks one, and another with the outcome. Any
-// error but [ErrOpen] and those of the first entry is a [*teams.Problem].
+// Post posts a correction that Read returned. It writes an audit entry first, so that no correction lacks one, and another with the
+// outcome. Any error but [ErrOpen] and those of the first entry is a [*teams.Problem].
 func (c Correction) Post(ctx context.Context, to Accounts, order *limit.Correction, note func(context.Context, teams.Entry) error) (done limit.Adjustment, err error) {
 	if err := note(ctx, c.entry(order, Ordered)); err != nil {
 		return done, err
 	}
-	ctx = context.WithoutCancel(ctx) // a client's disconnect must not leave the outcome open
+	ctx = context.WithoutCancel(ctx) // the outcome must be audited even if the client leaves
 	done, err = to.Adjust(ctx, *order)
-	if err != nil { // the reply may be lost: the same id counts once
+	if err != nil { // the reply may be lost; the same id counts only once
 		done, err = to.Adjust(ctx, *order)
 	}
 	switch {
@@ -103,7 +102,7 @@ func (c Correction) Post(ctx context.Context, to Accounts, order *limit.Correcti
 	return done, c.refusal(order, &done)
 }
 
-// refusal says why a correction was refused.
+// refusal returns why a correction was refused.
 func (c Correction) refusal(order *limit.Correction, done *limit.Adjustment) error {
 	used, most := "this month", done.Month
 	if order.Named() {
@@ -118,7 +117,7 @@ func (c Correction) refusal(order *limit.Correction, done *limit.Adjustment) err
 	}
 }
 
-// entry is the entry of a step. Its id is that of the correction in the accounts.
+// entry returns a step's entry of the audit, with the correction's id in the accounts.
 func (c Correction) entry(order *limit.Correction, step Step) teams.Entry {
 	after := map[string]string{"id": order.ID, "unit": string(order.Unit), "delta": c.Money.Written(order.Unit, order.Delta)}
 	for name, value := range map[string]string{"day": c.Day, "account": c.Account} {
@@ -129,7 +128,7 @@ func (c Correction) entry(order *limit.Correction, step Step) teams.Entry {
 	return teams.Entry{What: "usage.adjust" + string(step), Team: order.Team, After: object(after)}
 }
 
-// object writes members as JSON, which cannot fail.
+// object encodes members as JSON.
 func object(members map[string]string) json.RawMessage {
 	text, err := json.Marshal(members)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// FindAccount refuses an account at the service that is neither in the accounts file, which has these ids, nor in the team's ledger. Every
-// ledger may have main.
+// FindAccount refuses an account at the service that is neither one of ids, those of the accounts file, nor in the team's ledger. It
+// always accepts main.
 func (c Correction) FindAccount(ctx context.Context, team string, ids []string, ledger func(context.Context, limit.Query) ([]limit.Row, error)) error {
 	if limit.AccountName(c.Account) == teams.MainAccount {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// contentPolicy forbids inline code, frames and other sites. Pictures may come from the sources too.
+// contentPolicy forbids inline code, frames and other sites, except pictures from the sources.
 func contentPolicy(pictures []string) string {
 	return strings.Join([]string{
 		"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "font-src 'self'",
@@ -18,8 +18,7 @@ func contentPolicy(pictures []string) string {
 	}, "; ")
 }
 
-// guard handles every request: it sets the headers that no handler may forget, and refuses foreign host names, cross-site
-// requests and large bodies.
+// guard wraps every handler: it sets the security headers, and refuses other host names, cross-site requests and large bodies.
 func (c *console) guard(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,8 +50,8 @@ func (c *console) guard(next http.Handler) http.Handler {
 	})
 }
 
-// answersTo reports whether a Host header names this console. Another site can point its own name here (DNS rebinding), and its
-// pages would then count as this site.
+// answersTo reports whether a Host header names this console. Another site could point its own name here (DNS rebinding), and its pages
+// would count as this site.
 func (c *console) answersTo(host string) bool {
 	name := nameIn(host)
 	return isLoopback(name) || c.deps.URL != nil && strings.EqualFold(name, c.deps.URL.Hostname())

@@ -59,7 +59,7 @@ func open(t *testing.T, secure bool, change ...func(*console.Deps)) *site {
 		}),
 	})
 	deps := console.Deps{
-		Access: h.control, URL: address, Templates: pages.Door(), Log: slog.New(slog.NewTextHandler(h.log, nil)),
+		Access: h.control, URL: address, Templates: pages.LoginTemplates(), Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		API: http.HandlerFunc(echo), Pages: http.HandlerFunc(echo), Assets: http.HandlerFunc(echo),
 		Client: func(r *http.Request) string { return strings.Split(r.RemoteAddr, ":")[0] },
 	}

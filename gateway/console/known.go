@@ -13,7 +13,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// known calls next for a person who is logged in, and puts the person into the context.
+// known calls next for a person who is logged in, with the person in the context.
 func (c *console) known(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	person, err := c.person(r)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *console) known(w http.ResponseWriter, r *http.Request, next http.Handle
 	next(w, r.WithContext(ctx))
 }
 
-// PaceBound is the pace of one person, in words.
+// PaceBound states the rate of one person's requests.
 const PaceBound = "requests to the console: 20 a second for each person, 100 at once; separately for programs and live parts"
 
 const (
@@ -61,8 +61,8 @@ func (c *console) paced(w http.ResponseWriter, r *http.Request, p access.Person)
 	return false
 }
 
-// person finds out who sends a request. A program's token counts only below /api/, and a cookie does not make up for a wrong one.
-// Of two tokens neither counts, because others may read the other one.
+// person authenticates a request. A program's token counts only below /api/, and a wrong one is refused even with a valid cookie. Two
+// Authorization headers are refused, because another server may read the other one.
 func (c *console) person(r *http.Request) (access.Person, error) {
 	lines := r.Header["Authorization"]
 	if isProgram(r) {
@@ -80,8 +80,7 @@ func isProgram(r *http.Request) bool {
 	return isAPI(r) && strings.Join(r.Header["Authorization"], "") != ""
 }
 
-// isLive reports whether a page's script sent the request, which does not renew an idle session. Old browsers do not send
-// Sec-Fetch-Dest.
+// isLive reports whether a page's script sent the request, which does not renew an idle session. Old browsers send no Sec-Fetch-Dest.
 func isLive(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Dest") == "empty" || isStream(r)
 }
@@ -90,10 +89,10 @@ func isStream(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// streamLook is the time between two looks at the session of a stream.
+// streamLook is the time between two checks of a stream's session.
 const streamLook = 5 * time.Second
 
-// whileKnown returns a context that ends soon after the session does, or when the process stops.
+// whileKnown returns a context that ends soon after the session, or when the process stops.
 func (c *console) whileKnown(ctx context.Context, r *http.Request) (context.Context, func()) {
 	ctx, stop := context.WithCancel(ctx)
 	stopping := context.Background()

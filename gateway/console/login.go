@@ -12,8 +12,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// isVisit reports whether a browser navigates to an address, rather than loading it as part of a page, perhaps another site's.
-// Old browsers do not report it.
+// isVisit reports whether a browser navigates to an address, and does not load it as a part of a page, perhaps another site's. Old
+// browsers do not say, and count as navigating.
 func isVisit(r *http.Request) bool {
 	dest := r.Header.Get("Sec-Fetch-Dest")
 	return dest == "" || dest == "document"
@@ -30,8 +30,8 @@ func isForeign(r *http.Request) bool {
 	return origin != "" && (err != nil || page.Host != r.Host)
 }
 
-// visits calls next for people who navigate to an address of a login: failures count against their address, so other sites' pages
-// must not be able to cause them.
+// visits calls next only if the browser navigates: failed logins count against the client's address, so other sites' pages must not be
+// able to cause them.
 func visits(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !isVisit(r) {
@@ -50,7 +50,7 @@ func (c *console) loginPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodHead || strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch") {
-		refuse(w, r, teams.CodeAway, "The link works once, and not ahead of time.") // browsers load what is still being typed
+		refuse(w, r, teams.CodeAway, "The link works once, and not ahead of time.") // browsers prefetch addresses that are being typed
 		return
 	}
 	visits(func(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +69,7 @@ func (c *console) login(w http.ResponseWriter, r *http.Request) {
 	c.enter(w, r, secret, r.PostForm.Get("next"), err)
 }
 
-// enter gives the browser a new session, and ends the one that it had. With an error it shows the login page again.
+// enter gives the browser a new session, and ends its previous one. With an error it shows the login page again.
 func (c *console) enter(w http.ResponseWriter, r *http.Request, secret, next string, err error) {
 	if err != nil {
 		code, detail := problemOf(w, err)
@@ -77,14 +77,14 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request, secret, next str
 		return
 	}
 	if old := cookie(r, sessionCookie); old != "" {
-		_ = c.deps.Access.End(r.Context(), old) // otherwise it expires when idle
+		_ = c.deps.Access.End(r.Context(), old) // if this fails, it expires when idle
 	}
 	setCookie(w, r, sessionCookie, secret, 0)
 	http.Redirect(w, r, localPath(next), http.StatusSeeOther) //nolint:gosec // localPath only lets paths of the console through
 }
 
-// signOn redirects to the issuer. Visitors that another site sent see the login page instead: each sign-on counts against the
-// visitor's address.
+// signOn redirects to the issuer. Visitors from another site see the login page instead, because each sign-on counts against the client's
+// address.
 func (c *console) signOn(w http.ResponseWriter, r *http.Request) {
 	if !c.deps.Access.CanSignOn() {
 		nothing(w, r)
@@ -133,11 +133,11 @@ const (
 	signOnCookie  = "sluice-signon"
 )
 
-// isSecure reports whether the browser speaks TLS to the console or to a proxy in front of it. Without, only loopback names are
-// answered: some browsers drop Secure cookies there, and TLS would protect nothing.
+// isSecure reports whether the browser uses TLS, to the console or a proxy in front of it. Otherwise it uses a loopback name, where some
+// browsers drop Secure cookies, and TLS would protect nothing.
 func isSecure(r *http.Request) bool { return r.TLS != nil || !isLoopback(nameIn(r.Host)) }
 
-// cookieName has the prefix __Host-, so that browsers take the cookie only from this host, over TLS, for all paths.
+// cookieName adds the prefix __Host-, with which browsers accept the cookie only from this host, over TLS, for all paths.
 func cookieName(r *http.Request, name string) string {
 	if isSecure(r) {
 		return "__Host-" + name
@@ -145,7 +145,7 @@ func cookieName(r *http.Request, name string) string {
 	return name
 }
 
-// cookie returns a cookie's value, "" without one or with two: another site on a neighbouring name could have set one.
+// cookie returns a cookie's value; "" if there is none, or two: another site on a sibling domain may have set one of them.
 func cookie(r *http.Request, name string) string {
 	all := r.CookiesNamed(cookieName(r, name))
 	if len(all) != 1 {
@@ -162,8 +162,8 @@ func setCookie(w http.ResponseWriter, r *http.Request, name, value string, life 
 	})
 }
 
-// localPath returns the target of a login: next if it is a path of the console, else its first page. Browsers read // and /\ as
-// another host, and drop some controls.
+// localPath returns the target after a login: next if it is a path of the console, else its first page. Browsers read // and /\ as
+// another host, and drop some control characters.
 func localPath(next string) string {
 	plain := !strings.ContainsFunc(next, func(r rune) bool { return r == '\\' || unicode.IsControl(r) || unicode.IsSpace(r) })
 	u, err := url.Parse(next)

@@ -12,16 +12,16 @@ import (
 
 // LoginPage is the data of the template "login".
 type LoginPage struct {
-	Problem string // why the last attempt failed; empty: no failure
-	Next    string // the path to go to, for a hidden field of the form
-	SignOn  string // the address that leads to the issuer; empty: no issuer
+	Problem string // why the last attempt failed; empty: it did not
+	Next    string // the path after the login, for a hidden field of the form
+	SignOn  string // the address of a sign-on with the issuer; empty: no issuer
 }
 
 // SessionsPage is the data of the template "sessions".
 type SessionsPage struct {
 	Person   access.Person
 	Role     string
-	Sessions []SessionRow // the newest first
+	Sessions []SessionRow // newest first
 }
 
 // SessionRow is one session.
@@ -61,7 +61,7 @@ func (c *console) sessions(w http.ResponseWriter, r *http.Request) {
 	c.show(w, r, http.StatusOK, "sessions", page)
 }
 
-// endSession ends a session of the list. A person who may not see it gets the same answer as for an unknown one.
+// endSession ends a session of the list. A session that the person may not see gets the same answer as an unknown one.
 func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil {
 		refuse(w, r, teams.CodeInvalid, "The form cannot be read.")
@@ -78,7 +78,7 @@ func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// show renders a template before it writes, so that a failed one still gets a proper answer.
+// show renders a template completely before it writes, so that an error still gets a proper answer.
 func (c *console) show(w http.ResponseWriter, r *http.Request, status int, name string, page any) {
 	var text bytes.Buffer
 	if err := c.deps.Templates.ExecuteTemplate(&text, name, page); err != nil {

@@ -8,7 +8,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// The codes of faults in the HTTP request itself, beside those of package teams.
+// The codes of faults in the HTTP request itself, in addition to those of package teams.
 const (
 	CodeLogin    teams.Code = "login"    // unauthenticated
 	CodePath     teams.Code = "path"     // there is no such path
@@ -20,7 +20,7 @@ const (
 	codeInternal teams.Code = "internal" // an error of Sluice
 )
 
-// statuses are those of all problems, in answers and on pages.
+// statuses are the statuses of all codes, in answers and on pages.
 var statuses = map[teams.Code]int{
 	teams.CodeInvalid: http.StatusBadRequest, CodeLogin: http.StatusUnauthorized, teams.CodeForbidden: http.StatusForbidden,
 	teams.CodeMissing: http.StatusNotFound, CodePath: http.StatusNotFound, CodeMethod: http.StatusMethodNotAllowed,
@@ -30,10 +30,10 @@ var statuses = map[teams.Code]int{
 	teams.CodeAway: http.StatusServiceUnavailable, teams.CodeUnfit: http.StatusUnprocessableEntity,
 }
 
-// Status is the HTTP status of a code.
+// Status returns the HTTP status of a code.
 func Status(code teams.Code) int { return statuses[code] }
 
-// invalid is the problem of a faulty request.
+// invalid returns the problem of a faulty request.
 func invalid(field, text, allowed string) *teams.Problem {
 	return &teams.Problem{Code: teams.CodeInvalid, Field: field, Text: text, Allowed: allowed}
 }
@@ -46,14 +46,14 @@ var (
 	}
 )
 
-// Document is a problem as RFC 9457 writes it.
+// Document is a problem document of RFC 9457.
 type Document struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	teams.Problem
 }
 
-// documentOf returns an error as a client sees it. An error that is not a problem is Sluice's fault.
+// documentOf returns the document of an error. An error that is not a problem is an internal error.
 func documentOf(err error) Document {
 	problem := (*teams.Problem)(nil)
 	if !errors.As(err, &problem) {
@@ -66,7 +66,7 @@ func documentOf(err error) Document {
 // Write answers with the document.
 func (d Document) Write(w http.ResponseWriter) {
 	text, err := json.Marshal(d)
-	if err != nil { // every field can be written
+	if err != nil { // cannot happen: every field can be encoded
 		text = nil
 	}
 	w.Header().Set("Content-Type", "application/problem+json")

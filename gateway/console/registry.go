@@ -30,7 +30,7 @@ type Tasks interface {
 	Cancel(ctx context.Context, team, task string) error
 }
 
-// RegistryDeps are the registry's dependencies. Tasks may be nil: no task is known then.
+// RegistryDeps are the registry's dependencies. Tasks may be nil: then no task is known.
 type RegistryDeps struct {
 	Directory teams.Store
 	File      func() *teams.File // the teams in force, or only the teams file
@@ -39,16 +39,16 @@ type RegistryDeps struct {
 	Standings func() []account.Standing // of the accounts at the service; nil: only those in the ledger are known
 	Now       func() time.Time
 	Random    io.Reader // a cryptographic source, for keys
-	// InForce is the directory that this process has in force. A store with an older one has lost it, and is soon overwritten,
+	// InForce returns the directory in force in this process. A store with an older one has lost it, and is soon overwritten, together
 	// with any change made meanwhile. Nil: not known.
 	InForce func() teams.State
-	// PaceReached and AuditReached are called when [ChangesBound] and [AuditBound] have refused a change. Nil: not called.
+	// PaceReached and AuditReached are called when [ChangesBound] and [AuditBound] refuse a change. Nil: not called.
 	PaceReached, AuditReached func()
 }
 
-// Registry is the teams, their keys and their audit as a [access.Person] may see and change them: those of the teams file and
-// those of the directory as one list. The API and the pages use it. It decides who may do what; package teams decides what a
-// change does. For a member, other teams do not exist. Every error is a [*teams.Problem]. It is safe for concurrent use.
+// Registry shows and changes teams, keys and the audit for a [access.Person]. The teams of the teams file and of the directory are one list.
+// The API and the pages use it. It decides who may do what; package teams decides what a change does. For a member, other teams do not
+// exist. Every error is a [*teams.Problem]. It is safe for concurrent use.
 type Registry struct {
 	RegistryDeps
 	Raises Raises
@@ -66,6 +66,9 @@ func NewRegistry(deps RegistryDeps) *Registry {
 
 var (
 	errNoTeam = &teams.Problem{Code: teams.CodeMissing, Field: "id", Text: "there is no such team", Advice: "look at the list of teams"}
+	// errNoTeamOfQuery is errNoTeam for a team in a query.
+	errNoTeamOfQuery = &teams.Problem{Code: teams.CodeMissing, Field: "team", Text: errNoTeam.Text, Advice: errNoTeam.Advice}
+
 	errNoTask = &teams.Problem{Code: teams.CodeMissing, Field: "task", Text: "the team has no such task", Advice: "look at the team's tasks"}
 	errMayNot = &teams.Problem{Code: teams.CodeForbidden, Text: "you may look at this, but not change it", Advice: "ask an operator"}
 	errNotAll = &teams.Problem{Code: teams.CodeForbidden, Text: "this is about all teams", Advice: "look at your own team, or ask an operator"}
@@ -87,7 +90,7 @@ func (r *Registry) find(d teams.Document, p access.Person, id string) (teams.Spe
 	return team, nil
 }
 
-// changeable refuses the change of a team that the person may not change, or that is in the teams file.
+// changeable refuses a change that the person may not make, or of a team in the teams file.
 func changeable(team teams.Spec, may bool) error {
 	switch {
 	case !may:
@@ -98,7 +101,7 @@ func changeable(team teams.Spec, may bool) error {
 	return nil
 }
 
-// Page returns at most most teams that the person may see, ordered by id, after one id; more reports whether more follow.
+// Page returns up to most teams that the person may see, in the order of ids, after an id; more reports whether more follow.
 func (r *Registry) Page(ctx context.Context, p access.Person, after string, most int) (list []teams.Spec, more bool, err error) {
 	d, used, err := r.kept.openUsed(ctx)
 	if err != nil {
@@ -111,17 +114,17 @@ func (r *Registry) Page(ctx context.Context, p access.Person, after string, most
 	return list, more, nil
 }
 
-// Known returns the teams that the person may see as this process has them in force. It does not ask the store, which may be away.
+// Known returns the teams that the person may see, as in force in this process. It does not ask the store, which may be away.
 func (r *Registry) Known(p access.Person) []teams.Spec {
 	var d teams.Document
 	if r.InForce != nil {
-		d, _ = r.InForce().Open() // one that cannot be read is not in force
+		d, _ = r.InForce().Open() // a directory in force can be read
 	}
 	list, _ := page(teams.Both{File: r.File(), Directory: d}, p, "", math.MaxInt)
 	return list
 }
 
-// page is a page of the teams of both owners that a person may see.
+// page returns a page of the teams of both owners that a person may see.
 func page(both teams.Both, p access.Person, after string, most int) (list []teams.Spec, more bool) {
 	ids := slices.DeleteFunc(both.IDs(), func(id string) bool { return cmp.Compare(id, after) <= 0 || !p.Sees(id) })
 	for _, id := range ids[:min(len(ids), most)] {
@@ -191,18 +194,18 @@ func (r *Registry) Mint(ctx context.Context, a access.Actor, team, ifMatch strin
 	return made, nil
 }
 
-// EndKey removes a key of a team of the directory; it no longer works then.
+// EndKey removes a key of a team of the directory.
 func (r *Registry) EndKey(ctx context.Context, a access.Actor, team, key string) error {
 	_, err := r.changeKeys(ctx, a, team, teams.RemoveKey{Team: team, Key: key})
 	return err
 }
 
-// ChangeKey sets members of a key of a team of the directory. They and ifMatch are as in [teams.ChangeKey].
+// ChangeKey sets members of a key of a team of the directory. members and ifMatch are as in [teams.ChangeKey].
 func (r *Registry) ChangeKey(ctx context.Context, a access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error) {
 	return r.changeKeys(ctx, a, team, teams.ChangeKey{Team: team, Key: key, IfMatch: ifMatch, Members: members})
 }
 
-// changeKeys changes a team whose keys the person may make and end.
+// changeKeys changes the keys of a team, if the person may.
 func (r *Registry) changeKeys(ctx context.Context, a access.Actor, id string, change teams.Change) (teams.Spec, error) {
 	counted := false
 	return r.change(ctx, a, id, func(d teams.Document) (teams.Change, error) {
@@ -217,7 +220,7 @@ func (r *Registry) changeKeys(ctx context.Context, a access.Actor, id string, ch
 	})
 }
 
-// change makes a change of the directory and returns the team as it is then.
+// change changes the directory and returns the team after that.
 func (r *Registry) change(ctx context.Context, a access.Actor, id string, decide teams.Decide) (teams.Spec, error) {
 	d, err := r.kept.commit(ctx, orderOf(r, a), decide)
 	if err != nil {
@@ -225,7 +228,7 @@ func (r *Registry) change(ctx context.Context, a access.Actor, id string, decide
 	}
 	team, _ := d.Team(id)
 	if team.Used, err = r.Directory.Used(ctx); err != nil {
-		team.Used = nil // the change is made
+		team.Used = nil // not an error: the change was made
 	}
 	return team, nil
 }

@@ -29,12 +29,12 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 	}
 	done, err = c.Post(ctx, r.Accounts, &order, func(ctx context.Context, e teams.Entry) error { return r.kept.note(ctx, orderOf(r, a), e) })
 	if errors.Is(err, ErrOpen) {
-		return done, nil // it is posted; without this entry the audit leaves that open
+		return done, nil // it was posted; only the audit leaves that open
 	}
 	return done, err
 }
 
-// accountIDs are the ids of the accounts at the service, as far as they are known.
+// accountIDs returns the ids of the accounts at the service, as far as they are known.
 func (r *Registry) accountIDs() (ids []string) {
 	if r.Standings == nil {
 		return nil
@@ -45,7 +45,7 @@ func (r *Registry) accountIDs() (ids []string) {
 	return ids
 }
 
-// seen refuses a team that the person may not see, or may not act on if may is false.
+// seen refuses a team that the person may not see, or, if may is false, not act on.
 func (r *Registry) seen(ctx context.Context, a access.Actor, id string, may bool) error {
 	d, err := r.kept.open(ctx)
 	if err != nil {
@@ -57,13 +57,13 @@ func (r *Registry) seen(ctx context.Context, a access.Actor, id string, may bool
 	return err
 }
 
-// taskID is the form of the ids that the gateway claims.
+// taskID matches the ids that the gateway claims.
 var taskID = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,256}$`)
 
 func isTaskID(id string) bool { return taskID.MatchString(id) && id != "." && id != ".." }
 
-// Cancel cancels a task of a team: for an operator, and for the team's members. Its entry is written before; a second one follows if
-// the service does not take it.
+// Cancel cancels a task of a team, for an operator or the team's members. It writes an entry of the audit first, and a second one if the
+// service refuses.
 func (r *Registry) Cancel(ctx context.Context, a access.Actor, team, task string) error {
 	if err := r.seen(ctx, a, team, a.Changes() || !a.SeesAll()); err != nil {
 		return err
@@ -94,11 +94,11 @@ func (r *Registry) Cancel(ctx context.Context, a access.Actor, team, task string
 	case !errors.As(err, &problem):
 		return away(err)
 	}
-	ctx, order.Most, entry.What = context.WithoutCancel(ctx), 0, "task.cancel.refused" // as in Adjust: the outcome is not left open
+	ctx, order.Most, entry.What = context.WithoutCancel(ctx), 0, "task.cancel.refused" // as in Post: the audit must not leave the outcome open
 	return cmp.Or(r.kept.note(ctx, order, entry), err)
 }
 
-// NoteEnded audits that a person has ended another's session. The entry names the owner, but nothing that identifies the session.
+// NoteEnded audits that a person has ended another's session. The entry names the owner of the session, but does not identify it.
 func (r *Registry) NoteEnded(ctx context.Context, a access.Actor, s *access.Session) error {
 	before, err := json.Marshal(struct {
 		Who     string    `json:"who"`

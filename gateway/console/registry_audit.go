@@ -8,18 +8,18 @@ import (
 	"sluice/policy/teams"
 )
 
-// AuditFilter chooses entries of the audit.
+// AuditFilter selects entries of the audit.
 type AuditFilter struct {
-	Team string // of one team; empty: all
-	Most int    // how many
+	Team string // empty: all
+	Most int    // bounds the entries
 }
 
-// mostAuditBytes is how long a page of the audit is as JSON, without what surrounds the entries.
+// mostAuditBytes bounds the entries of a page as JSON.
 const mostAuditBytes = 1<<20 - 1024
 
-// Audit returns entries older than the number before, the newest first; 0: from the newest on. It returns fewer than requested if
-// they exceed 1 MiB as JSON; more reports whether there are older ones. An unreadable entry is left out, because it must not hide
-// the others; the audit's proof names it. An old one that exceeds 1 MiB by itself is shortened.
+// Audit returns entries with numbers below before, newest first; 0: from the newest on. It returns fewer than requested if they exceed
+// 1 MiB as JSON; more reports whether there are older ones. It leaves out unreadable entries, which must not hide the others; the audit's
+// proof names them. An old entry that exceeds 1 MiB by itself is shortened.
 func (r *Registry) Audit(ctx context.Context, p access.Person, f AuditFilter, before int64) (list []teams.Entry, more bool, err error) {
 	if err := ofAll(p); err != nil {
 		return nil, false, err
@@ -50,11 +50,11 @@ func ofAll(p access.Person) error {
 	return nil
 }
 
-// shownEntry returns an entry as a page has it, and its length there including the separator.
+// shownEntry returns an entry in the form of a page, and its length there with the separator.
 func shownEntry(e teams.Entry) (teams.Entry, int) {
 	length := func() int {
 		text, err := json.Marshal(e)
-		if err != nil { // every entry that was read can be written
+		if err != nil { // cannot happen for an entry that was read
 			return mostAuditBytes
 		}
 		return len(text) + 1

@@ -16,20 +16,20 @@ import (
 	"sluice/policy/teams"
 )
 
-// kept is the directory that was read last, and the lock for changing it.
+// kept caches the last read directory, and serializes changes.
 type kept struct {
 	deps *RegistryDeps
-	turn chan struct{} // holds a value while one change is made: concurrent ones would lose races against each other
+	turn chan struct{} // a lock for changes: concurrent ones would conflict with each other
 
 	mu       sync.Mutex
-	head     string         // of the directory that was read last
-	text     []byte         // its document
-	document teams.Document // and what that says
+	head     string // of the last read directory
+	text     []byte // its document
+	document teams.Document
 	raises   []teams.Raise
 	known    bool // it was read
 }
 
-// store returns the directory's store, which is not read while it has lost the directory.
+// store returns the directory's store, guarded by whole.
 func (k *kept) store() teams.Store {
 	if k.deps.InForce == nil {
 		return k.deps.Directory
@@ -37,7 +37,7 @@ func (k *kept) store() teams.Store {
 	return whole{k.deps.Directory, k.deps.InForce}
 }
 
-// whole is a store that is not read while it has lost the directory.
+// whole is a store that refuses reads while it has lost the directory in force.
 type whole struct {
 	teams.Store
 	inForce func() teams.State
@@ -47,7 +47,7 @@ var errLostStore = errors.New("the store has lost the directory in force, which 
 
 // Read implements [teams.Store].
 func (w whole) Read(ctx context.Context) (teams.State, error) {
-	known := w.inForce() // before the store, which then has it or a later one
+	known := w.inForce() // read before the store, so that the store must have it or a later one
 	s, err := w.Store.Read(ctx)
 	if err == nil && s.Before(known) {
 		err = errLostStore
@@ -77,7 +77,7 @@ func (k *kept) open(ctx context.Context) (teams.Document, error) {
 	if err != nil {
 		return teams.Document{}, unusable(err)
 	}
-	if !k.known || !bytes.Equal(s.Document, k.text) { // else only entries were added
+	if !k.known || !bytes.Equal(s.Document, k.text) { // equal: only audit entries were added
 		d, err := s.Open()
 		if err != nil {
 			return d, unusable(err)
@@ -88,14 +88,14 @@ func (k *kept) open(ctx context.Context) (teams.Document, error) {
 	return k.document, nil
 }
 
-// inForce returns the raises that were read last; some may have ended.
+// inForce returns the last read raises; some may have ended.
 func (k *kept) inForce() []teams.Raise {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.raises
 }
 
-// openUsed returns the directory, and when keys were last used. It asks for both at the same time.
+// openUsed returns the directory, and when keys were last used. It reads both concurrently.
 func (k *kept) openUsed(ctx context.Context) (d teams.Document, used map[string]time.Time, err error) {
 	var errUsed error
 	asked := make(chan struct{})
@@ -111,7 +111,7 @@ func (k *kept) openUsed(ctx context.Context) (d teams.Document, used map[string]
 	return d, used, err
 }
 
-// commit waits for its turn and changes the directory.
+// commit changes the directory, in turn.
 func (k *kept) commit(ctx context.Context, order teams.Order, decide teams.Decide) (d teams.Document, err error) {
 	err = k.inTurn(ctx, func() (err error) {
 		d, err = teams.Commit(ctx, k.store(), order, decide)
@@ -120,7 +120,7 @@ func (k *kept) commit(ctx context.Context, order teams.Order, decide teams.Decid
 	return d, err
 }
 
-// note waits for its turn and writes an entry about a change elsewhere.
+// note writes an entry about a change elsewhere, in turn.
 func (k *kept) note(ctx context.Context, order teams.Order, entry teams.Entry) error {
 	return k.inTurn(ctx, func() error { return teams.Note(ctx, k.store(), order, entry) })
 }
@@ -139,7 +139,7 @@ func (k *kept) inTurn(ctx context.Context, do func() error) error {
 	}
 }
 
-// unusable is the problem of a directory that cannot be read or written, for an error that is not a problem yet.
+// unusable wraps an error that is not a problem yet: the directory cannot be read or written.
 func unusable(err error) error {
 	if problem := (*teams.Problem)(nil); err == nil || errors.As(err, &problem) {
 		return err
@@ -147,32 +147,32 @@ func unusable(err error) error {
 	return teams.Away("the directory cannot be used at the moment", err)
 }
 
-// How much the members of one team together may change at one replica. Each change is kept in the audit for 400 days.
+// The rate of changes by the members of one team together, at one replica. The audit keeps each change for 400 days.
 const (
 	paceMost   = 300             // cancels in a burst
-	paceEvery  = 2 * time.Second // and then one in this interval
+	paceEvery  = 2 * time.Second // between two cancels after that
 	costCancel = 1
 	costKeys   = 10
 	paceTeams  = 1000 // above this number, teams with full buckets are evicted
 )
 
-// auditMost is how many bytes a team's entries may have on a day in UTC before changes by its members are refused. Operators'
-// changes count, but are never refused. All replicas count together.
+// auditMost bounds a team's audit entries on a day in UTC, in bytes: then changes by its members are refused. Operators' changes count, but
+// are never refused. All replicas count together.
 const auditMost = 4_000_000
 
-// How much members may change, for readiness and the documents.
+// The bounds of members' changes, for readiness and the docs.
 const (
 	ChangesBound = "changes by a team's members: 300 cancels or 30 changes of keys at once, then a cancel every 2 s or a key every 20 s"
 	AuditBound   = "entries in the audit by a team's members: 4 MB a day"
 )
 
-// pace is how much members may still change, by team.
+// pace limits the rate of members' changes, by team.
 type pace struct {
 	mu    sync.Mutex
 	teams map[string]*rate.Limiter
 }
 
-// wait returns how long a team's members must wait for a change of that cost; 0: it is taken now.
+// wait returns how long a team's members must wait before a change of this cost; 0: the change is allowed and counted.
 func (p *pace) wait(team string, cost int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,7 +193,7 @@ func (p *pace) wait(team string, cost int, now time.Time) time.Duration {
 	return time.Duration(math.Ceil((float64(cost) - left.TokensAt(now)) * float64(paceEvery)))
 }
 
-// paced refuses a member's change beyond the pace. The person has the right to make it.
+// paced refuses a member's change beyond the rate. The caller has checked the right to make it.
 func (r *Registry) paced(a access.Actor, team string, cost int) error {
 	if a.Changes() {
 		return nil

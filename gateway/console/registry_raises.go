@@ -8,10 +8,10 @@ import (
 	"sluice/policy/teams"
 )
 
-// Raises are the raises of the teams' quotas as a [access.Person] may see and change them, of the teams of both owners.
+// Raises shows and changes the raises of teams' quotas for a [access.Person], for teams of both owners.
 type Raises struct{ registry *Registry }
 
-// List returns a team's raises that are in force, the one that ends first in front.
+// List returns a team's raises in force, by their end.
 func (r Raises) List(ctx context.Context, p access.Person, team string) ([]teams.Raise, error) {
 	d, err := r.registry.kept.open(ctx)
 	if err == nil {
@@ -24,7 +24,7 @@ func (r Raises) List(ctx context.Context, p access.Person, team string) ([]teams
 	return slices.DeleteFunc(list, func(r teams.Raise) bool { return r.Team != team }), nil
 }
 
-// Add raises a quota of a team, and returns the raise. The actor's reason is that of the raise.
+// Add raises a quota of a team, and returns the raise. The actor's reason becomes the raise's.
 func (r Raises) Add(ctx context.Context, a access.Actor, id string, order teams.RaiseOrder) (made teams.Raise, err error) {
 	if err := r.registry.seen(ctx, a, id, a.Changes()); err != nil {
 		return made, err
@@ -52,7 +52,7 @@ func (r Raises) End(ctx context.Context, a access.Actor, team, id string) error 
 	return r.commit(ctx, a, teams.EndRaise{Team: team, ID: id})
 }
 
-// commit waits for its turn and makes a change.
+// commit changes the raises, in turn.
 func (r Raises) commit(ctx context.Context, a access.Actor, change teams.RaiseChange) error {
 	k := &r.registry.kept
 	return k.inTurn(ctx, func() error { return teams.CommitRaise(ctx, k.store(), orderOf(r.registry, a), change) })

@@ -13,7 +13,7 @@ type Amounts struct {
 	money unit.Money
 }
 
-// MarshalJSON writes a number for each unit; spend is in the currency.
+// MarshalJSON writes a number for each unit, spend in the currency.
 func (a Amounts) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
 	for i, name := range unit.Names {

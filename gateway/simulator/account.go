@@ -14,33 +14,33 @@ import (
 	"sluice/gateway/simulator/billing"
 )
 
-// Account is a customer of the service. Its limits, tasks and bill are its own: to its keys the task of another account is UNKNOWN.
+// Account is a customer of the service, with limits, tasks and a bill of its own: for its keys the task of another account is UNKNOWN.
 type Account struct {
-	// Keys are the API keys that are accepted. Empty accepts every key that no other account has. Of accounts with the same key the
-	// first by id counts. See also Simulator.SetKeys.
+	// Keys are the accepted API keys. Empty accepts every key that no other account has. If several accounts have a key, the first by
+	// id counts. See also Simulator.SetKeys.
 	Keys []string
 
 	// Rates are the limits of its requests to models, all of which must pass. Empty: no limit.
 	Rates []Rate
 
-	// TaskRate is how many queries, lists and cancels (each counted on its own, all keys together) pass in any second
+	// TaskRate is how many queries, lists and cancels (each counted separately, all keys together) pass in any second
 	// of Config.Now. Zero is Config.TaskRate, negative means no limit.
 	TaskRate int
 }
 
-// Rate lets a number of requests pass in any span of that length, wherever it begins.
+// Rate bounds the requests in any span of a length, wherever the span begins.
 type Rate struct {
-	// Models is what the models' names begin with. Empty: all.
+	// Models is a prefix of the models' names. Empty: all.
 	Models string
-	// Requests pass; below one is one.
+	// Requests is the bound; below one means one.
 	Requests int
-	// Per is the span. Zero is a second.
+	// Per is the length of the span. Zero is a second.
 	Per time.Duration
-	// RetryAfter says in a refusal's header of that name when the next request may pass.
+	// RetryAfter adds the header Retry-After to refusals.
 	RetryAfter bool
 }
 
-// Accounts are those of the flags --account and --rate: with one key each, and requests per second, whose refusals say how long to wait.
+// Accounts returns the accounts of the flags --account and --rate, with one key each and a rate per second with Retry-After.
 func Accounts(keys map[string]string, rates map[string]int) (map[string]Account, error) {
 	all := map[string]Account{}
 	for id, key := range keys {
@@ -57,7 +57,7 @@ func Accounts(keys map[string]string, rates map[string]int) (map[string]Account,
 	return all, nil
 }
 
-// account is an Account at work. It is safe for concurrent use.
+// account is the state of an Account. It is safe for concurrent use.
 type account struct {
 	id string
 
@@ -84,7 +84,7 @@ func newAccount(id string, a Account, taskRate int) *account {
 	opened := &account{id: id, keys: slices.Clone(a.Keys)}
 	for _, r := range a.Rates {
 		l := newLimiter(max(r.Requests, 1), cmp.Or(r.Per, time.Second))
-		l.on, l.models, l.told = EndpointModels, r.Models, r.RetryAfter
+		l.on, l.models, l.retryAfter = EndpointModels, r.Models, r.RetryAfter
 		opened.limits = append(opened.limits, l)
 	}
 	if rate := cmp.Or(a.TaskRate, taskRate); rate > 0 {
@@ -136,21 +136,21 @@ func (a *account) setKeys(keys []string) {
 	a.keys = slices.Clone(keys)
 }
 
-// admit counts a call in all limits that cover it, or in none and refuses it.
+// admit counts a call in all limits that cover it, or refuses it and counts it in none.
 func (a *account) admit(c *call) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var wait, told time.Duration
+	var wait, retryAfter time.Duration
 	for _, l := range a.limits {
 		if l.covers(c) {
 			wait = max(wait, l.wait(c.At))
-			if l.told {
-				told = max(told, l.wait(c.At))
+			if l.retryAfter {
+				retryAfter = max(retryAfter, l.wait(c.At))
 			}
 		}
 	}
-	if told > 0 {
-		c.fault.RetryAfter = cmp.Or(c.fault.RetryAfter, strconv.Itoa(int(math.Ceil(told.Seconds()))))
+	if retryAfter > 0 {
+		c.fault.RetryAfter = cmp.Or(c.fault.RetryAfter, strconv.Itoa(int(math.Ceil(retryAfter.Seconds()))))
 	}
 	if wait > 0 {
 		return errRate
@@ -163,11 +163,11 @@ func (a *account) admit(c *call) error {
 	return nil
 }
 
-// limiter lets as many calls pass in any one span as passed is long, wherever the span begins: the strictest reading of
-// "20 per second". A token bucket, such as that of golang.org/x/time/rate, would let up to twice as many pass.
+// limiter lets len(passed) calls pass in any one span, wherever the span begins: the strictest reading of "20 per second". A token bucket,
+// such as that of golang.org/x/time/rate, would let up to twice as many pass.
 type limiter struct {
-	on, models string // what it covers: an Endpoint word, and what the models' names begin with
-	told       bool   // a refusal says how long to wait
+	on, models string // what it covers: an Endpoint word, and a prefix of the models' names
+	retryAfter bool   // refusals have Retry-After
 
 	span   time.Duration
 	passed []time.Time // a ring of the last passes
@@ -178,12 +178,12 @@ func newLimiter(calls int, span time.Duration) *limiter {
 	return &limiter{span: span, passed: make([]time.Time, calls)}
 }
 
-// covers reports whether the limit is one of the call.
+// covers reports whether the limit applies to the call.
 func (l *limiter) covers(c *call) bool {
 	return covers(l.on, c.endpoint) && strings.HasPrefix(c.model, l.models)
 }
 
-// wait is how long a call at now would have to wait; zero: it may pass.
+// wait returns how long a call at now would have to wait; zero: it may pass.
 func (l *limiter) wait(now time.Time) time.Duration {
 	if oldest := l.passed[l.next]; !oldest.IsZero() {
 		return max(0, l.span-now.Sub(oldest))

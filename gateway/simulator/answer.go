@@ -9,15 +9,15 @@ import (
 	"sluice/gateway/simulator/billing"
 )
 
-// answer is what has been decided. One of doc, frames and png is set.
+// answer is the answer to a call. One of doc, frames and png is set.
 type answer struct {
-	doc    any             // JSON: a *reply, or another form, which no fault changes
+	doc    any             // JSON: a *reply, or another value, which no fault changes
 	frames iter.Seq[frame] // a stream
 	png    []byte          // a picture
 
-	worked bool         // something was made: the request counts as executed
+	worked bool         // the request counts as executed
 	cost   billing.Work // of the whole answer
-	ended  func()       // is called when a stream is over, however it ended; nil does nothing
+	ended  func()       // called when a stream has ended in any way; nil: not called
 }
 
 // frame is one event of a stream, with the cost up to it.
@@ -27,7 +27,7 @@ type frame struct {
 	last  bool
 }
 
-// reply is a result on the wire. Code and Message are those of a failed task; a success has none.
+// reply is a result on the wire. Only a failed task has Code and Message.
 type reply struct {
 	Code      string `json:"code,omitempty"`
 	Message   string `json:"message,omitempty"`
@@ -85,7 +85,7 @@ type part struct {
 	ImageHW [][]string `json:"image_hw,omitempty"`
 }
 
-// finished is a choice of text and image parts that is complete.
+// finished returns a complete choice of text and image parts.
 func finished(parts ...part) choice {
 	return choice{Message: message{Content: parts, Role: "assistant"}, Finish: "stop"}
 }
@@ -106,7 +106,7 @@ type logprobs struct {
 	Content []logprob `json:"content"`
 }
 
-// logprob is that of one token, with its most likely alternatives.
+// logprob is the log probability of one token, with its most likely alternatives.
 type logprob struct {
 	Token   string    `json:"token"`
 	Bytes   []int     `json:"bytes"`
@@ -164,7 +164,7 @@ var (
 	errPicture   = &refusal{403, "AccessDenied", "Request has expired or its signature does not match.", true}
 )
 
-// invalid is the refusal of a request that breaks a rule.
+// invalid returns the refusal of a request that breaks a rule.
 func invalid(format string, args ...any) error {
 	return &refusal{400, "InvalidParameter", fmt.Sprintf(format, args...), false}
 }
@@ -172,7 +172,7 @@ func invalid(format string, args ...any) error {
 // Error makes a refusal an error.
 func (r *refusal) Error() string { return fmt.Sprintf("%d %s: %s", r.status, r.code, r.message) }
 
-// body is the refusal on the wire. Its code comes first: clients match `{"code":` literally.
+// body returns the refusal on the wire. Its code comes first: clients match `{"code":` literally.
 func (r *refusal) body(requestID string) any {
 	return struct {
 		Code      string `json:"code"`

@@ -11,8 +11,7 @@ import (
 	"sluice/gateway/simulator/billing"
 )
 
-// chat is one answer of a chat model in the making. The simulator has no model: sentences are picked by a hash, so the same
-// request gets the same text.
+// chat is one answer of a chat model. The simulator has no model: a hash picks sentences, so the same request gets the same text.
 type chat struct {
 	*call
 	*prompt
@@ -36,7 +35,7 @@ type step struct {
 	thought           int // of the thinking
 }
 
-// serveChat answers a chat on the text path or on the multimodal one: it writes the alternatives, and answers whole or step by step.
+// serveChat answers a chat on the text or the multimodal path, whole or as a stream.
 func serveChat(c *call, multimodal bool) (*answer, error) {
 	check := checkText
 	if multimodal {
@@ -113,7 +112,7 @@ func (ch *chat) compose(hash uint64) string {
 	return text
 }
 
-// stopped cuts text before the first stop string. Token ids stop nothing: the simulator has no vocabulary.
+// stopped cuts text before the first stop string. It ignores token ids: the simulator has no vocabulary.
 func stopped(text string, stop any) string {
 	list, _ := stop.([]any)
 	if one, ok := stop.(string); ok {
@@ -127,7 +126,7 @@ func stopped(text string, stop any) string {
 	return text
 }
 
-// frames streams the answer step by step. Each frame repeats what went before it unless the request wants increments.
+// frames streams the answer step by step. Each frame repeats the previous steps unless the request wants increments.
 func (ch *chat) frames(yield func(frame) bool) {
 	for i := range ch.steps {
 		from := 0
@@ -140,11 +139,11 @@ func (ch *chat) frames(yield func(frame) bool) {
 	}
 }
 
-// reply has the steps from..to-1, with the usage of all steps before to.
+// reply returns the steps from..to-1, with the usage of all steps before to.
 func (ch *chat) reply(from, to int) *reply {
 	all, thought := ch.output(to)
 	r := &reply{Usage: ch.usage(all, thought, get[bool](ch.param, "enable_thinking")), RequestID: ch.ID}
-	if ch.textFormat { // has only the first alternative
+	if ch.textFormat { // only the first alternative
 		alt := ch.alternatives[0]
 		r.Output = textOutput{Finish: alt.finishAfter(to), Text: alt.join(from, to).content}
 		return r
@@ -173,7 +172,7 @@ func (ch *chat) output(n int) (all, thought int) {
 	return all, thought
 }
 
-// cost is the cost of the first n steps.
+// cost returns the cost of the first n steps.
 func (ch *chat) cost(n int) billing.Work {
 	all, thought := ch.output(n)
 	return billing.Work{
@@ -182,7 +181,7 @@ func (ch *chat) cost(n int) billing.Work {
 	}
 }
 
-// finishAfter is the alternative's finish_reason after this many steps.
+// finishAfter returns the alternative's finish_reason after this many steps.
 func (alt alternative) finishAfter(steps int) string {
 	if steps < len(alt.steps) {
 		return unfinished
@@ -208,7 +207,7 @@ func (alt alternative) join(from, to int) step {
 	return all
 }
 
-// choice is one alternative's steps, joined, as a choice.
+// choice returns joined steps of an alternative as a choice.
 func (ch *chat) choice(said step, last bool) choice {
 	c := choice{Message: message{Role: "assistant", Content: said.content, ToolCalls: said.calls}}
 	if ch.multimodal {
@@ -223,7 +222,7 @@ func (ch *chat) choice(said step, last bool) choice {
 	return c
 }
 
-// parts is a multimodal model's text as a list, with the images' scaled sizes in the last frame.
+// parts returns a multimodal model's text as a list, in the last frame with the images' scaled sizes.
 func (ch *chat) parts(text string, last bool) []part {
 	if text == "" && !last {
 		return []part{}

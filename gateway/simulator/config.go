@@ -11,10 +11,10 @@ import (
 // Config is the settings of a Simulator. The zero value accepts every Bearer key, finishes tasks before
 // their first query and streams without pauses.
 type Config struct {
-	// Accounts are the customers of the service, by the ids that name them on the bill and in faults.
+	// Accounts are the customers of the service, by their ids on the bill and in faults.
 	Accounts map[string]Account
 
-	// Keys are those of the account billing.Account, which is there if Accounts is empty or Keys is not. Empty accepts every key.
+	// Keys are the keys of the account billing.Account, which exists if Accounts is empty or Keys is not. Empty accepts every key.
 	Keys []string
 
 	// Now is the clock of tasks, rate limits and address expiry; nil is time.Now. The delays of faults and FrameDelay
@@ -25,18 +25,17 @@ type Config struct {
 	// the Host header of the request that made the image.
 	BaseURL string
 
-	// HeaderPrefix is the word in front of the service's own header names, matched without regard to case. Empty is
-	// "X-Service-".
+	// HeaderPrefix begins the service's own header names, ignoring case. Empty is "X-Service-".
 	HeaderPrefix string
 
 	// Pending and Running are how long a task waits and works. Zero means no time at all: with both zero a task has
 	// ended at its first query. A creation always answers PENDING.
 	Pending, Running time.Duration
 
-	// TaskRate is that of accounts that do not say theirs. Zero is 20, negative means no limit.
+	// TaskRate is the default of Account.TaskRate. Zero is 20, negative means no limit.
 	TaskRate int
 
-	// MaxTasks bounds the tasks remembered; the oldest is forgotten, and so UNKNOWN. Zero is 10,000.
+	// MaxTasks bounds the kept tasks; the oldest is dropped, and so UNKNOWN. Zero is 10,000.
 	MaxTasks int
 
 	// FrameDelay is the pause before every stream frame. Zero means no pause.
@@ -45,35 +44,34 @@ type Config struct {
 	// FrameTokens is how many tokens a stream frame adds. Zero is 4.
 	FrameTokens int
 
-	// MaxOutput is the longest answer of a chat model in tokens, thinking not counted. Zero is 2,048.
+	// MaxOutput bounds the answer of a chat model in tokens, without thinking. Zero is 2,048.
 	MaxOutput int
 
-	// KeepRequests is how many requests Requests remembers. Zero is 256, negative keeps none.
+	// KeepRequests bounds the requests that Requests returns. Zero is 256, negative keeps none.
 	KeepRequests int
 
-	// KeepBody is how many bytes of each body are remembered; the hash always covers all of it. Zero is 64 KiB,
-	// negative keeps none.
+	// KeepBody bounds the kept bytes of each body; the hash covers all of it. Zero is 64 KiB, negative keeps none.
 	KeepBody int
 
-	// MaxBody is the longest request body in bytes; a longer one is answered 413. Zero is 128 MiB.
+	// MaxBody bounds a request's body in bytes; a longer one is answered 413. Zero is 128 MiB.
 	MaxBody int64
 
-	// Script is what the chat models call, turn after turn: a conversation in which tools were called n times gets the calls at index n, and
-	// none behind the end. A request that lacks one of their tools is answered as without a script.
+	// Script are the tool calls of the chat models, turn by turn: a conversation in which tools were called n times gets the calls at
+	// index n, and none beyond the end. A request that lacks one of the tools is answered as without a script.
 	Script [][]ScriptedCall
 
 	// Prices is the price list of the bill. Nil is billing.Standard.
 	Prices billing.List
 
-	// Control lets anybody who reaches the service set its faults over HTTP, without a key: PUT /faults with a JSON list of Fault, whose
-	// members are in any case and whose Delay is written like "2s". An empty list makes the service healthy.
+	// Control lets any client set the service's faults over HTTP, without a key: PUT /faults with a JSON list of Fault. Member names ignore
+	// case, and Delay is written like "2s". An empty list makes the service healthy.
 	Control bool
 
 	// Log receives one line per request; nil logs nothing.
 	Log func(format string, args ...any)
 }
 
-// withDefaults returns c with every zero replaced by its meaning.
+// withDefaults returns c with zeros replaced by the defaults.
 func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now

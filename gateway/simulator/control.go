@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// controlPath is where faults are set over HTTP, outside of the service's own paths.
+// controlPath is the path for setting faults over HTTP, outside of the service's own paths.
 const controlPath = "/faults"
 
-// mostControl is the longest list of faults in bytes.
+// mostControl bounds a list of faults in bytes.
 const mostControl = 1 << 20
 
-// control sets the faults that the request lists, in place of those in force.
+// control replaces the faults in force by those in the request.
 func (s *Simulator) control(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPut {
 		w.Header().Set("Allow", http.MethodPut)
@@ -41,7 +41,7 @@ func (s *Simulator) control(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// UnmarshalJSON reads a fault with its Delay as text, such as "2s". A member that no fault has is an error.
+// UnmarshalJSON decodes a fault whose Delay is a text such as "2s". An unknown member is an error.
 func (f *Fault) UnmarshalJSON(raw []byte) error {
 	type members Fault
 	var in struct {
@@ -57,7 +57,7 @@ func (f *Fault) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// strictly reads JSON into a value that has all of its members.
+// strictly decodes JSON into a value. An unknown member is an error.
 func strictly(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// Fault is one way for the service to misbehave. The zero value does nothing; fields can be combined. A fault applies to requests
-// that may be served: one without a key, or to a path that does not exist, is refused as usual.
+// Fault is one way for the service to misbehave. The zero value does nothing; fields can be combined. A fault applies only to requests
+// that may be served: a request without a valid key or to an unknown path is refused as usual.
 type Fault struct {
 	// Account limits the fault to the account with this id. Empty means every account.
 	Account string
-	// On limits it to one endpoint (one of the Endpoint words), or with EndpointModels to those that ask a model. Empty means every endpoint.
+	// On limits it to an endpoint (one of the Endpoint words), or with EndpointModels to all that call a model. Empty means every endpoint.
 	On string
 	// Times limits it to this many requests. Zero means all.
 	Times int
 
-	// Delay passes before anything is answered.
+	// Delay passes before the answer begins.
 	Delay time.Duration
 	// Error is answered in place of a result.
 	Error *FaultError
-	// After is how many stream frames are sent before Error, Cut or Stall. Of an answer that is no stream, the first
-	// half is sent before Cut or Stall if After is above zero.
+	// After is how many stream frames are sent before Error, Cut or Stall. If After is above zero, the first half of an answer
+	// that is not a stream is sent before Cut or Stall.
 	After int
 	// Cut ends the answer there: "close" breaks the framing, "reset" does so with a TCP RST, "end" ends it like a
 	// complete answer.
 	Cut string
-	// Stall waits until Simulator.Release is called or the client leaves: "before" the answer's first byte, after its
+	// Stall makes the answer wait until Simulator.Release is called or the client leaves: "before" its first byte, after its
 	// "headers", or in its "body" after After frames.
 	Stall string
 	// Drop ends the connection ("close" or "reset") without an answer, after the work was done and billed.
@@ -43,7 +43,7 @@ type Fault struct {
 	Redirect string
 	// Endless never ends the body: a stream repeats itself, another answer continues with white space.
 	Endless bool
-	// Gzip compresses the body, accepted or not.
+	// Gzip compresses the body, also if the client does not accept it.
 	Gzip bool
 	// Body is sent in place of the answer's bytes, with status 200.
 	Body *string
@@ -55,7 +55,7 @@ type Fault struct {
 	PadBytes int
 	// NoUsage leaves out usage. It does not change what is billed.
 	NoUsage bool
-	// Usage is another form of the tokens of caches: "flat" in the usage itself, "input" in input_tokens_details. Empty: in
+	// Usage is where the cached tokens are: "flat" in the usage itself, "input" in input_tokens_details. Empty: in
 	// prompt_tokens_details.
 	Usage string
 	// TaskID replaces the task id in an answer.
@@ -87,7 +87,7 @@ type FaultTask struct {
 	NoImageCount bool
 }
 
-// codes names the error of a FaultError that gives only a status.
+// codes are the codes of a FaultError that gives only a status.
 var codes = map[int]string{
 	http.StatusBadRequest:            "InvalidParameter",
 	http.StatusUnauthorized:          "InvalidApiKey",
@@ -99,7 +99,7 @@ var codes = map[int]string{
 	http.StatusServiceUnavailable:    "ModelUnavailable",
 }
 
-// statuses are those of a FaultError that gives only a code.
+// statuses are the statuses of a FaultError that gives only a code.
 var statuses = map[string]int{
 	"InvalidParameter":           http.StatusBadRequest,
 	"DataInspectionFailed":       http.StatusBadRequest,
@@ -118,7 +118,7 @@ var statuses = map[string]int{
 	"ModelServingError":          http.StatusServiceUnavailable,
 }
 
-// refusal is the error as it is answered.
+// refusal returns the refusal to answer.
 func (e *FaultError) refusal() *refusal {
 	status := cmp.Or(e.Status, statuses[e.Code], http.StatusInternalServerError)
 	return &refusal{
@@ -139,8 +139,8 @@ func (fs *faults) set(list []Fault) {
 	fs.list = slices.Clone(list)
 }
 
-// take returns the fault of the next request of an account to endpoint: the first one whose Account, On and Times allow it, else none.
-// A picture belongs to no account.
+// take returns the fault for an account's next request to endpoint: the first whose Account, On and Times match, else none. Requests for
+// pictures have no account.
 func (fs *faults) take(account, endpoint string) Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -159,17 +159,17 @@ func (fs *faults) take(account, endpoint string) Fault {
 	return f
 }
 
-// stalls is where stalled requests wait. It is safe for concurrent use.
+// stalls holds stalled requests. It is safe for concurrent use.
 type stalls struct {
 	mu       sync.Mutex
 	waiting  int
-	released chan struct{} // is closed by the next release
-	more     chan struct{} // is closed when another request waits
+	released chan struct{} // closed by the next release
+	more     chan struct{} // closed when another request waits
 }
 
 func newStalls() *stalls { return &stalls{released: make(chan struct{}), more: make(chan struct{})} }
 
-// wait blocks until release, or until the context ends, whose error it returns.
+// wait blocks until release, or until the context ends; then it returns the context's error.
 func (s *stalls) wait(ctx context.Context) error {
 	s.mu.Lock()
 	released := s.released
@@ -184,7 +184,7 @@ func (s *stalls) wait(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.released == released { // else release has counted it out
+	if s.released == released { // else release has reset the count
 		s.waiting--
 	}
 	return ctx.Err()
@@ -198,7 +198,7 @@ func (s *stalls) release() {
 	s.released, s.waiting = make(chan struct{}), 0
 }
 
-// await blocks until n requests wait together, or until the context ends, whose error it returns.
+// await blocks until n requests wait together, or until the context ends; then it returns the context's error.
 func (s *stalls) await(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()

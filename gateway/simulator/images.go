@@ -28,19 +28,18 @@ func serveInterleaved(c *call, p *pictures) (*answer, error) {
 		return nil, err
 	}
 	st := newStory(c, p, c.ID)
-	frames := func(yield func(frame) bool) { st.tell(c, "", yield) }
+	frames := func(yield func(frame) bool) { st.stream(c, "", yield) }
 	return &answer{frames: frames, worked: true, cost: st.cost(len(st.paragraphs))}, nil
 }
 
-// story is an interleaved answer: a paragraph before every image. Like the real models it may hold fewer images than
-// allowed.
+// story is an interleaved answer: a paragraph before every image. Like the real models it may have fewer images than allowed.
 type story struct {
 	series
 	paragraphs []string
 	input      int // tokens of the prompt
 }
 
-// newStory tells a story about the prompt of a valid request.
+// newStory makes a story about the prompt of a valid request.
 func newStory(c *call, p *pictures, name string) *story {
 	in := readImageInput(c.input)
 	size := picture.SizeOfEdit(get[string](c.param, "size"), in.images, true)
@@ -51,7 +50,7 @@ func newStory(c *call, p *pictures, name string) *story {
 	return st
 }
 
-// choice holds all paragraphs and images in order.
+// choice returns all paragraphs and images in order.
 func (st *story) choice(made time.Time) choice {
 	var out []part
 	for i, text := range st.paragraphs {
@@ -60,8 +59,7 @@ func (st *story) choice(made time.Time) choice {
 	return finished(out...)
 }
 
-// usage is the usage once this many output tokens and images were sent. Only images are billed; the size is unknown before the
-// first.
+// usage returns the usage after this many output tokens and images. Only images are billed; the size is 0*0 before the first.
 func (st *story) usage(output, images int) imageUsage {
 	u := imageUsage{Total: new(st.input + output), Input: &st.input, Output: &output, Count: &images, Size: "0*0"}
 	if images > 0 {
@@ -70,7 +68,7 @@ func (st *story) usage(output, images int) imageUsage {
 	return u
 }
 
-// total is the usage of the whole story.
+// total returns the usage of the whole story.
 func (st *story) total() imageUsage {
 	n := 0
 	for _, text := range st.paragraphs {
@@ -79,8 +77,8 @@ func (st *story) total() imageUsage {
 	return st.usage(n, len(st.paragraphs))
 }
 
-// tell streams the story, a few words or an image at a time. taskID is its task's on the asynchronous path, else empty.
-func (st *story) tell(c *call, taskID string, yield func(frame) bool) {
+// stream streams the story, a few words or an image at a time. taskID is empty on the synchronous path.
+func (st *story) stream(c *call, taskID string, yield func(frame) bool) {
 	said := 0
 	for i, text := range st.paragraphs {
 		for words, count := range pieces(text, c.cfg.FrameTokens) {
@@ -95,13 +93,13 @@ func (st *story) tell(c *call, taskID string, yield func(frame) bool) {
 	}
 }
 
-// frame sends one part, after which that usage is reached.
+// frame returns the frame of one part, with the usage after it.
 func (st *story) frame(c *call, taskID string, p part, usage imageUsage) frame {
-	told, last := finished(p), *usage.Count == len(st.paragraphs)
+	said, last := finished(p), *usage.Count == len(st.paragraphs)
 	if !last {
-		told.Finish = unfinished
+		said.Finish = unfinished
 	}
-	out := output{TaskID: taskID, Choices: []choice{told}, Finished: &last}
+	out := output{TaskID: taskID, Choices: []choice{said}, Finished: &last}
 	f := frame{last: last}
 	switch {
 	case taskID == "":

@@ -23,9 +23,9 @@ type Received struct {
 	Method, Path, Query, Host string
 	// Endpoint is one of the Endpoint words.
 	Endpoint string
-	// Account is the id of the account whose key it had. Empty: it had no key that is known.
+	// Account is the id of the key's account. Empty: it had no known key.
 	Account string
-	// Executed: its work was done, whether or not it was answered.
+	// Executed reports that its work was done, also if the answer was lost.
 	Executed bool
 	// Header holds every header as received, without Host.
 	Header http.Header
@@ -36,7 +36,7 @@ type Received struct {
 	BodySHA256 string
 }
 
-// newReceived describes a request with that body, of which it keeps the first bytes. What the service makes of it is left to the caller.
+// newReceived describes a request and keeps the first bytes of its body. The caller sets ID, At, Endpoint and Account.
 func newReceived(r *http.Request, body []byte, keep int) *Received {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if path == "" { // a request made by httptest, which was never on a wire
@@ -62,8 +62,8 @@ type Tally struct {
 // maxViolations bounds the memory of a ledger.
 const maxViolations = 100
 
-// ledger keeps the last requests, and counts and bills all of them. Work is billed when it is done, whether or not the
-// client receives the answer.
+// ledger keeps the last requests, and counts and bills all requests. Work is billed when it is done, whether or not the client receives the
+// answer.
 type ledger struct {
 	mu         sync.Mutex
 	last       []*Received
@@ -87,7 +87,7 @@ func (l *ledger) sum(account string) *Tally {
 	return l.sums[account]
 }
 
-// add records a request, and keeps the last ones. A picture needs no key; any other request has exactly one Authorization header.
+// add records a request, and keeps the last ones. Any request but for a picture must have exactly one Authorization header.
 func (l *ledger) add(r *Received, keep int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,10 +96,10 @@ func (l *ledger) add(r *Received, keep int) {
 		l.note(r, "has not exactly one Authorization header")
 	}
 	l.last = append(l.last, r)
-	l.last = l.last[max(0, len(l.last)-keep):] // append moves what is left to a new array, and so frees the rest
+	l.last = l.last[max(0, len(l.last)-keep):] // the next append that grows frees the dropped ones
 }
 
-// violated notes what a request broke.
+// violated records a violation of a request.
 func (l *ledger) violated(r *Received, what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,7 +135,7 @@ func (l *ledger) writeBill(w io.Writer, accounts []string) error {
 	return l.book.Write(w, accounts...)
 }
 
-// list returns the requests that are kept, oldest first, and the violations.
+// list returns the kept requests, oldest first, and the violations.
 func (l *ledger) list() ([]Received, []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +146,7 @@ func (l *ledger) list() ([]Received, []string) {
 	return last, slices.Clone(l.violations)
 }
 
-// tally adds the sums of the accounts; none: of all.
+// tally returns the sums of the accounts; none: of all.
 func (l *ledger) tally(accounts []string) Tally {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,7 +170,7 @@ func (t *Tally) add(more *Tally) {
 	t.Images += more.Images
 }
 
-// twice describes the bodies of which more than one request was executed.
+// twice describes the bodies that were executed more than once.
 func twice(list []Received) (lines []string) {
 	accounts := map[string][]string{} // that executed a body
 	for _, r := range list {

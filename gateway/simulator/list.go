@@ -19,7 +19,7 @@ type taskList struct {
 	RequestID string     `json:"request_id"`
 }
 
-// taskLine is one task of it. Times are in milliseconds; the key and the account leak.
+// taskLine is one task of the list. Times are in milliseconds. It leaks the key and the account, as the service does.
 type taskLine struct {
 	APIKeyID  string `json:"api_key_id"`
 	CallerUID string `json:"caller_uid"`
@@ -62,7 +62,7 @@ func (ts *tasks) list(c *call) (*answer, error) {
 	return &answer{doc: l}, nil
 }
 
-// natural reads a positive number of the query.
+// natural parses a positive number of the query.
 func natural(q url.Values, name string, absent, most int) (int, error) {
 	if q.Get(name) == "" {
 		return absent, nil
@@ -74,7 +74,7 @@ func natural(q url.Values, name string, absent, most int) (int, error) {
 	return n, nil
 }
 
-// listTime reads a time of the query.
+// listTime parses a time of the query.
 func listTime(q url.Values, name string, absent time.Time) (time.Time, error) {
 	if q.Get(name) == "" {
 		return absent, nil
@@ -86,7 +86,7 @@ func listTime(q url.Values, name string, absent time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// line is the task in a list, in that state.
+// line returns the task in this state for a list.
 func (t *task) line(state string) taskLine {
 	millis := func(at time.Time) (ms *int64) {
 		if !at.IsZero() {

@@ -18,16 +18,16 @@ import (
 	"sluice/gateway/simulator/picture"
 )
 
-// maxDrawing is how many pictures are drawn concurrently: each takes up to 64 MiB.
+// maxDrawing bounds the pictures that are drawn concurrently: each takes up to 64 MiB.
 const maxDrawing = 4
 
-// lifetime is how long tasks and the addresses of pictures stay valid.
+// lifetime is how long tasks and the addresses of pictures are valid.
 const lifetime = 24 * time.Hour
 
-// pictures signs the addresses of pictures, and draws them. No picture is stored: an address holds all that drawing takes.
+// pictures signs the addresses of pictures, and draws them. No picture is stored: its address has everything that drawing needs.
 type pictures struct {
 	secret  [32]byte
-	drawing chan struct{} // a slot per picture that is being drawn
+	drawing chan struct{} // a semaphore
 }
 
 func newPictures() *pictures {
@@ -36,11 +36,11 @@ func newPictures() *pictures {
 	return p
 }
 
-// series is the pictures of one request.
+// series are the pictures of one request.
 type series struct {
 	*pictures
 	base string // root of their addresses
-	name string // distinct per request
+	name string // unique to the request
 	seed uint64 // the same prompt and seed give the same pictures
 	size picture.Size
 	mark bool // with a watermark
@@ -60,7 +60,7 @@ func (p *pictures) series(c *call, name, prompt string, size picture.Size) serie
 	return series{p, base, name, h.Sum64(), size, get[bool](c.param, "watermark")}
 }
 
-// cost is the cost of n pictures.
+// cost returns the cost of n pictures.
 func (s series) cost(n int) billing.Work {
 	return billing.Work{Images: n, Pixels: s.size.W * s.size.H}
 }
@@ -81,8 +81,8 @@ func (s series) address(i int, made time.Time) string {
 	return s.base + path + "?" + q.Encode()
 }
 
-// sign makes the signature of a path and its query. Standard Base64 is chosen for its + and /, which a gateway that
-// rewrites addresses spoils.
+// sign signs a path and its query. The signature is in standard Base64 because of its + and /, which a gateway that rewrites addresses
+// would spoil.
 func (p *pictures) sign(path string, q url.Values) string {
 	mac := hmac.New(sha256.New, p.secret[:])
 	for _, name := range []string{"w", "h", "seed", "mark", "Expires"} {

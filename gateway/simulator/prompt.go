@@ -8,7 +8,7 @@ import (
 	"sluice/gateway/simulator/picture"
 )
 
-// Tokens that a message costs beyond its text, and those of media whose length the service cannot see.
+// Tokens that a message costs beyond its text, and tokens of media whose length is unknown.
 const (
 	messageTokens = 4
 	videoTokens   = 512
@@ -23,8 +23,8 @@ type prompt struct {
 	hash      uint64 // of model, texts and seed
 	text      int    // tokens
 	media     media
-	hits      int            // of the tokens, those that hit a cache
-	created   int            // of the tokens, those of which an explicit cache was made
+	hits      int            // tokens read from a cache
+	created   int            // tokens written to an explicit cache
 	explicit  bool           // texts are marked for an explicit cache
 	sizes     []picture.Size // of the images, scaled
 }
@@ -49,7 +49,7 @@ func readPrompt(c *call) *prompt {
 	if seed := integer(c.param, "seed", -1); seed >= 0 {
 		h.Write([]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24)})
 	}
-	sent, marked := 0, 0 // tokens that were sent before, and marked ones that were
+	sent, marked := 0, 0 // tokens of earlier requests, and the marked ones of these
 	for i, m := range conversation(c.input) {
 		text, role := p.readContent(m, c.param), get[string](m, "role")
 		io.WriteString(h, "\x00"+text)
@@ -70,15 +70,14 @@ func readPrompt(c *call) *prompt {
 	return p
 }
 
-// leastHit is the shortest beginning of a request that hits the service's own cache, and cacheBlock the unit in which it hits.
+// leastHit is the shortest prefix of a request that hits the implicit cache, in tokens; cacheBlock is the granularity of hits.
 const (
 	leastHit   = 256
 	cacheBlock = 64
 )
 
-// readCache decides what hits a cache. The service remembers nothing: what a request says up to the last answer, or in its system
-// message, was sent before, because the request says so. So equal requests are billed equally. Marked texts are cached by themselves, and
-// then nothing else is.
+// readCache decides what hits a cache. The simulator stores nothing: it assumes that a request's messages up to the last answer, and its
+// system message, were sent before. So equal requests are billed equally. If texts are marked, only they are cached.
 func (p *prompt) readCache(sent, marked int) {
 	switch {
 	case p.explicit:
@@ -88,7 +87,7 @@ func (p *prompt) readCache(sent, marked int) {
 	}
 }
 
-// conversation returns the messages, or what the older prompt and history would be as messages.
+// conversation returns the messages, or the older prompt and history as messages.
 func conversation(in object) []any {
 	if list := get[[]any](in, "messages"); len(list) > 0 {
 		return list
@@ -139,7 +138,7 @@ func (p *prompt) readContent(m any, parameters object) string {
 	return strings.Join(texts, " ")
 }
 
-// A token of an image is a square of this many pixels a side, one at least.
+// patch is the side of the square of an image that is one token, in pixels.
 const patch = 28
 
 // Bounds of an image's pixels as a chat model sees it: by default, and at high resolution.
@@ -178,7 +177,7 @@ type outputDetails struct {
 	Text      int `json:"text_tokens"`
 }
 
-// usage is the usage of an answer of this many tokens, some of them of the chain of thought if there is one.
+// usage returns the usage of an answer with this many tokens, thought of which are the chain of thought.
 func (p *prompt) usage(output, thought int, thinking bool) textUsage {
 	u := textUsage{Input: p.inputTokens(), Output: output, media: p.media, Prompt: &cacheDetails{Cached: p.hits, Creation: p.created}}
 	if p.explicit {
@@ -195,7 +194,7 @@ func (p *prompt) usage(output, thought int, thinking bool) textUsage {
 	return u
 }
 
-// as returns the usage with the tokens of caches in another form, see [Fault.Usage].
+// as returns the usage with the cached tokens in another place, see [Fault.Usage].
 func (u textUsage) as(form string) textUsage {
 	switch form {
 	case "flat":

@@ -27,15 +27,14 @@ const (
 	EndpointPicture    = "picture"
 	EndpointOther      = "other" // no such path
 
-	// EndpointModels is a word for faults only: every endpoint that asks a model.
+	// EndpointModels is only for faults and limits: every endpoint that calls a model.
 	EndpointModels = "models"
 )
 
-// picturePath is where pictures are served from. It is not under the versioned API, as the real service's are on another
-// host.
+// picturePath begins the paths of pictures. It is outside of the versioned API, because the real service has pictures on another host.
 const picturePath = "/pictures/"
 
-// posts are the paths that take a JSON body, after /api/v1/.
+// posts are the paths below /api/v1/ that take a JSON body.
 var posts = map[string]string{
 	"services/aigc/text-generation/generation":          EndpointText,
 	"services/aigc/multimodal-generation/generation":    EndpointMultimodal,
@@ -45,7 +44,7 @@ var posts = map[string]string{
 	"services/embeddings/text-embedding/text-embedding": EndpointEmbeddings,
 }
 
-// covers reports whether a word means an endpoint: its own, EndpointModels, or the empty word for every endpoint.
+// covers reports whether a word includes an endpoint: its own word, EndpointModels, or "" for every endpoint.
 func covers(word, endpoint string) bool {
 	return word == "" || word == endpoint || word == EndpointModels && slices.Contains(slices.Collect(maps.Values(posts)), endpoint)
 }
@@ -53,8 +52,8 @@ func covers(word, endpoint string) bool {
 // route is the endpoint of a path, and the task that the path names.
 type route struct{ endpoint, method, taskID string }
 
-// find returns the route of an escaped path. Only task paths may end in a slash. http.ServeMux would redirect to a path
-// with the slash, and answer 404 and 405 in its own words.
+// find returns the route of an escaped path. Only task paths may end in a slash. It is not http.ServeMux, which would redirect to a path
+// with a slash, and answer 404 and 405 with its own texts.
 func find(path string) route {
 	if strings.HasPrefix(path, picturePath) {
 		return route{endpoint: EndpointPicture, method: http.MethodGet}
@@ -79,7 +78,7 @@ func find(path string) route {
 	return route{endpoint: EndpointOther}
 }
 
-// call is one request on its way through the service.
+// call is one request and its state.
 type call struct {
 	route
 	*Received
@@ -101,7 +100,7 @@ func receive(r *http.Request, cfg *Config) (*call, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, cfg.MaxBody+1))
 	switch {
 	case err != nil:
-		err = errBody // incomplete or badly framed; the client may have left
+		err = errBody // incomplete, badly framed, or the client has left
 	case int64(len(body)) > cfg.MaxBody:
 		err = errTooLarge
 	}
@@ -119,8 +118,8 @@ func receive(r *http.Request, cfg *Config) (*call, error) {
 	return c, err
 }
 
-// parse reads the body of a request to a model, which must be a JSON object. Of a member named twice the last one
-// counts, which is why a gateway must not let such a body through.
+// parse reads the body of a request to a model, which must be a JSON object. Of a repeated member the last one counts, so a gateway must
+// not pass such a body.
 func (c *call) parse() error {
 	if ct := c.r.Header.Get("Content-Type"); ct != "" {
 		if media, _, err := mime.ParseMediaType(ct); err != nil || media != "application/json" {
@@ -142,8 +141,8 @@ func (c *call) streams() bool {
 // object is a JSON object of a request.
 type object = map[string]any
 
-// get walks into parsed JSON by the names of members. Absent members and those of another type are T's zero value: the rules
-// judge whether that is allowed.
+// get returns the value at a path of member names in parsed JSON. For an absent value or one of another type it returns the zero value: the
+// rules judge whether that is allowed.
 func get[T any](v any, names ...string) T {
 	for _, name := range names {
 		o, _ := v.(object)
@@ -153,7 +152,7 @@ func get[T any](v any, names ...string) T {
 	return t
 }
 
-// integer is the whole number in a member, or absent.
+// integer returns the whole number in a member, or absent.
 func integer(o object, name string, absent int) int {
 	if f, ok := o[name].(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int(f)

@@ -10,11 +10,10 @@ import (
 	"sluice/gateway/simulator/picture"
 )
 
-// The rules are written only from the interface's specification and share no code with the gateway's, so that each can be tested
-// by the other. rules_chat.go and rules_image.go hold those of one kind of request.
+// The rules implement the interface's specification and share no code with the gateway's, so that each can test the other. rules_chat.go
+// and rules_image.go have the rules of one kind of request.
 
-// checkFrame judges what all requests to models have in common: whether they want a task, a model, and the form of
-// the parameters.
+// checkFrame checks what all requests to models have in common: whether a task is allowed, the model, and the form of the parameters.
 func checkFrame(c *call, async bool) error {
 	switch {
 	case c.async && !async:
@@ -29,7 +28,7 @@ func checkFrame(c *call, async bool) error {
 	return nil
 }
 
-// check judges one value and returns what is wrong with it, or nothing. The text follows the parameter's name.
+// check returns what is wrong with a value, as a text that follows the parameter's name; "": nothing.
 type check func(v any) string
 
 // rule is one parameter's check. An absent or null parameter passes.
@@ -45,14 +44,14 @@ func checkAll(parameters object, rules []rule) error {
 		if v == nil {
 			continue
 		}
-		if complaint := r.check(v); complaint != "" {
-			return invalid("parameters.%s %s", r.name, complaint)
+		if fault := r.check(v); fault != "" {
+			return invalid("parameters.%s %s", r.name, fault)
 		}
 	}
 	return nil
 }
 
-// number is a range of numbers, written as mathematicians do: "[0, 2)" holds 0 and not 2.
+// number checks that a number is in an interval, in mathematical notation: "[0, 2)" includes 0 but not 2.
 func number(span string) check {
 	var from, to float64
 	if _, err := fmt.Sscanf(span[1:len(span)-1], "%g, %g", &from, &to); err != nil {
@@ -70,7 +69,7 @@ func number(span string) check {
 	}
 }
 
-// integers is a range of whole numbers.
+// integers checks that a whole number is in an interval.
 func integers(span string) check {
 	in := number(span)
 	return func(v any) string {
@@ -81,7 +80,7 @@ func integers(span string) check {
 	}
 }
 
-// seed is the range of random seeds on every endpoint.
+// seed checks random seeds on every endpoint.
 var seed = integers("[0, 2147483647]")
 
 func boolean(v any) string {
@@ -108,7 +107,7 @@ func words(list ...string) check {
 	}
 }
 
-// checkAddress judges the form of an image's address.
+// checkAddress checks the form of an image's address.
 func checkAddress(address string) string {
 	if strings.HasPrefix(address, "data:") {
 		if _, err := picture.ReadData(address); err == picture.ErrURI {

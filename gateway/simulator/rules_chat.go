@@ -36,7 +36,7 @@ var chatRules = []rule{
 	{"response_format", checkResponseFormat},
 }
 
-// checkText judges a request to the text path.
+// checkText checks a request to the text path.
 func checkText(c *call) error {
 	var format, items error
 	if len(get[[]any](c.param, "tools")) > 0 && resultFormat(c) == "text" {
@@ -55,12 +55,12 @@ func checkText(c *call) error {
 // resultFormat is the format that a request gets on the text path. interface.md names no model that defaults to message.
 func resultFormat(c *call) string { return cmp.Or(get[string](c.param, "result_format"), "text") }
 
-// checkChat judges what both chat paths have in common.
+// checkChat checks what both chat paths have in common.
 func checkChat(c *call) error {
 	return cmp.Or(checkFrame(c, false), checkConversation(c.input), checkAll(c.param, chatRules), checkTogether(c))
 }
 
-// checkTogether judges parameters that depend on each other.
+// checkTogether checks parameters that depend on each other.
 func checkTogether(c *call) error {
 	several, thinking := integer(c.param, "n", 1) > 1, get[bool](c.param, "enable_thinking")
 	switch {
@@ -88,7 +88,7 @@ func mentionsJSON(in object) bool {
 	return strings.Contains(strings.ToLower(texts), "json")
 }
 
-// checkConversation judges input: messages, or the older prompt with history.
+// checkConversation checks input: messages, or the older prompt with history.
 func checkConversation(in object) error {
 	if in["messages"] != nil {
 		list := get[[]any](in, "messages")
@@ -130,8 +130,8 @@ func checkMessage(i int, m object) error {
 			return invalid("input.messages[%d].content must not be empty", i)
 		}
 		for j, item := range content {
-			if complaint := checkItem(get[object](item)); complaint != "" {
-				return invalid("input.messages[%d].content[%d] %s", i, j, complaint)
+			if fault := checkItem(get[object](item)); fault != "" {
+				return invalid("input.messages[%d].content[%d] %s", i, j, fault)
 			}
 		}
 		return nil
@@ -143,7 +143,7 @@ func checkMessage(i int, m object) error {
 	return invalid("input.messages[%d].content must be a string or an array", i)
 }
 
-// checkItem judges one content item of a chat.
+// checkItem checks one content item of a chat.
 func checkItem(item object) string {
 	found := false
 	for _, kind := range []string{"text", "image", "video", "audio"} {
@@ -166,22 +166,22 @@ func checkItem(item object) string {
 	return ""
 }
 
-// checkStop judges stop sequences.
+// checkStop checks stop sequences.
 func checkStop(v any) string {
 	if _, ok := v.(string); ok {
 		return ""
 	}
 	list, ok := v.([]any)
-	strange := func(id any) bool { return integers("[0, +Inf]")(id) != "" }
+	notID := func(id any) bool { return integers("[0, +Inf]")(id) != "" }
 	kinds := map[string]bool{}
 	for _, e := range list {
 		ids, nested := e.([]any)
 		switch _, isText := e.(string); {
 		case isText:
 			kinds["string"] = true
-		case nested && !slices.ContainsFunc(ids, strange):
+		case nested && !slices.ContainsFunc(ids, notID):
 			kinds["token ids"] = true
-		case !nested && !strange(e):
+		case !nested && !notID(e):
 			kinds["token id"] = true
 		default:
 			ok = false
@@ -234,8 +234,8 @@ func checkResponseFormat(v any) string {
 	if o == nil {
 		return "must be an object"
 	}
-	if complaint := words("text", "json_object", "json_schema")(o["type"]); complaint != "" {
-		return "type " + complaint
+	if fault := words("text", "json_object", "json_schema")(o["type"]); fault != "" {
+		return "type " + fault
 	}
 	if o["type"] == "json_schema" && get[object](o, "json_schema", "schema") == nil {
 		return "must hold json_schema.schema when its type is json_schema"

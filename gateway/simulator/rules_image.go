@@ -9,7 +9,7 @@ import (
 	"sluice/gateway/simulator/picture"
 )
 
-// maxPrompt is how many characters of an image's prompt count; more is cut off, not refused.
+// maxPrompt bounds an image's prompt in characters; a longer one is cut, not refused.
 const maxPrompt = 2000
 
 // maxImages is the largest number of images where interface.md leaves it open.
@@ -33,7 +33,7 @@ type imageInput struct {
 	texts  int      // text items
 }
 
-// firstContent is the content of the first message.
+// firstContent returns the content of the first message.
 func firstContent(in object) []any {
 	if messages := get[[]any](in, "messages"); len(messages) > 0 {
 		return get[[]any](messages[0], "content")
@@ -55,7 +55,7 @@ func readImageInput(in object) imageInput {
 	return out
 }
 
-// checkForm judges the form of the message that readImageInput reads.
+// checkForm checks the form of the message that readImageInput reads.
 func checkForm(in object) error {
 	messages := get[[]any](in, "messages")
 	if len(messages) != 1 {
@@ -76,7 +76,7 @@ func checkForm(in object) error {
 	return nil
 }
 
-// checkSyncImage judges a synchronous image request.
+// checkSyncImage checks a synchronous image request.
 func checkSyncImage(c *call) error {
 	var prompt error
 	if readImageInput(c.input).prompt == "" {
@@ -85,7 +85,7 @@ func checkSyncImage(c *call) error {
 	return cmp.Or(checkFrame(c, false), checkForm(c.input), prompt, checkPlain(c.param, maxImages))
 }
 
-// checkOlder judges a request to the older image paths, of which only the form is specified.
+// checkOlder checks a request to the older image paths, for which only the form is specified.
 func checkOlder(c *call) error {
 	var prompt error
 	if get[string](c.input, "prompt") == "" {
@@ -94,7 +94,7 @@ func checkOlder(c *call) error {
 	return cmp.Or(checkFrame(c, true), prompt, checkPlain(c.param, 4))
 }
 
-// checkPlain judges the parameters of images that edit no other.
+// checkPlain checks the parameters of images that are not edits.
 func checkPlain(parameters object, most int) error {
 	rules := append([]rule{{"n", integers(fmt.Sprintf("[1, %d]", most))}}, imageRules...)
 	text, size := get[string](parameters, "size"), error(nil)
@@ -104,7 +104,7 @@ func checkPlain(parameters object, most int) error {
 	return cmp.Or(checkAll(parameters, rules), size)
 }
 
-// checkTask judges a request to the asynchronous image path.
+// checkTask checks a request to the asynchronous image path.
 func checkTask(c *call, interleaved bool) error {
 	switch {
 	case !edits(c.model):
@@ -115,8 +115,8 @@ func checkTask(c *call, interleaved bool) error {
 	return cmp.Or(checkFrame(c, true), checkEdit(c, false))
 }
 
-// checkInterleaved judges an interleaved request. The header decides whether it wants a stream, as it must; a client that
-// sends it may leave the parameter out, as the service's own libraries do.
+// checkInterleaved checks an interleaved request, which must be a stream. The header requests it; then the parameter may be absent, as in
+// the service's own libraries.
 func checkInterleaved(c *call, async bool) error {
 	var streams error
 	switch {
@@ -128,7 +128,7 @@ func checkInterleaved(c *call, async bool) error {
 	return cmp.Or(checkFrame(c, async), checkEdit(c, true), streams)
 }
 
-// checkEdit judges a request to the image editing family, in editing or in interleaved mode.
+// checkEdit checks a request to the image editing family, in editing or in interleaved mode.
 func checkEdit(c *call, interleaved bool) error {
 	least, most, bounds := 1, 4, []rule{{"n", integers("[1, 4]")}}
 	if interleaved {
@@ -146,32 +146,31 @@ func checkEdit(c *call, interleaved bool) error {
 		checkInputImages(in.images), checkEditSize(get[string](c.param, "size"), interleaved))
 }
 
-// checkInputImages judges the images to edit. One behind a URL is not fetched.
+// checkInputImages checks the images to edit. It does not fetch URLs.
 func checkInputImages(addresses []string) error {
 	for i, address := range addresses {
-		complaint := checkAddress(address)
-		if complaint == "" && strings.HasPrefix(address, "data:") {
+		fault := checkAddress(address)
+		if fault == "" && strings.HasPrefix(address, "data:") {
 			p, err := picture.ReadData(address)
 			switch {
 			case err != nil:
-				complaint = err.Error()
+				fault = err.Error()
 			case p.Bytes > 10<<20:
-				complaint = "is larger than 10 MB"
+				fault = "is larger than 10 MB"
 			case min(p.Size.W, p.Size.H) < 240, max(p.Size.W, p.Size.H) > 8000:
-				complaint = "must have a width and a height of 240 to 8000 pixels"
+				fault = "must have a width and a height of 240 to 8000 pixels"
 			case p.Alpha:
-				complaint = "must have no alpha channel"
+				fault = "must have no alpha channel"
 			}
 		}
-		if complaint != "" {
-			return invalid("input image %d %s", i, complaint)
+		if fault != "" {
+			return invalid("input image %d %s", i, fault)
 		}
 	}
 	return nil
 }
 
-// checkEditSize judges the size of an edited or interleaved image. Sides that are no multiples of 16 are rounded, not
-// refused.
+// checkEditSize checks the size of an edited or interleaved image. Sides that are not multiples of 16 are rounded, not refused.
 func checkEditSize(text string, interleaved bool) error {
 	if text == "" || !interleaved && slices.Contains([]string{"1K", "2K"}, text) {
 		return nil
@@ -192,11 +191,11 @@ func checkEditSize(text string, interleaved bool) error {
 	return nil
 }
 
-// drawsAtOnce reports whether the model answers on the multimodal path with an image. Dated snapshots exist, so models are
-// known by the beginning of their names.
+// drawsAtOnce reports whether the model answers on the multimodal path with an image. Models are recognized by a prefix of their names,
+// because there are dated snapshots.
 func drawsAtOnce(model string) bool {
 	return strings.HasPrefix(model, "llm-image") || strings.HasPrefix(model, "gen2.6-t2i")
 }
 
-// edits reports whether the model obeys the rules of asynchronous image editing.
+// edits reports whether the rules of asynchronous image editing apply to the model.
 func edits(model string) bool { return strings.HasPrefix(model, "gen2.6-image") }

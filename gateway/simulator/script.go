@@ -8,7 +8,7 @@ type ScriptedCall struct {
 	Arguments string // JSON
 }
 
-// scripted are the calls of a script for a conversation; ok is false if the script has no word in it.
+// scripted returns the script's calls for a conversation; ok is false if the script does not apply.
 func scripted(script [][]ScriptedCall, p *prompt, tools []any) (calls []toolCall, ok bool) {
 	if len(script) == 0 || !offered(script[min(p.called, len(script)-1)], tools) {
 		return nil, false

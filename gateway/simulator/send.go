@@ -17,10 +17,10 @@ import (
 	"sluice/gateway/simulator/billing"
 )
 
-// LeakMark is part of the value of every response header that reveals the account. A gateway must let none of them through.
+// LeakMark is part of the value of every response header that reveals the account. A gateway must pass none of them.
 const LeakMark = "account-secret-4711"
 
-// exchange sends the answer of one call to its client, and acts out the faults that concern the connection.
+// exchange sends the answer of one call to its client, with the faults of the connection.
 type exchange struct {
 	*call
 	ctx    context.Context // ends when the client leaves
@@ -30,8 +30,8 @@ type exchange struct {
 
 	// Of a stream:
 	events int          // sent so far
-	spent  billing.Work // by the frames sent
-	over   func()       // bills and ends it, once
+	spent  billing.Work // by the sent frames
+	over   func()       // bills and ends the stream, once
 }
 
 // send sends an answer, with the call's fault.
@@ -39,9 +39,9 @@ func (x *exchange) send(a *answer) {
 	if a.ended == nil {
 		a.ended = func() {}
 	}
-	defer a.ended() // a second call does no harm
-	// What is certain to be spent is billed before the first byte: whether the client receives it makes no difference.
-	// A stream that the fault ends early costs what was sent.
+	defer a.ended() // may be called twice
+	// The whole answer is billed before the first byte, whether or not the client receives it. Only a stream that the fault ends early
+	// costs what was sent.
 	partial := a.frames != nil && (x.fault.Cut != "" || x.fault.Error != nil)
 	if !partial {
 		x.bill(a.cost)
@@ -93,13 +93,13 @@ func (x *exchange) send(a *answer) {
 	}
 }
 
-// bill bills what the call cost.
+// bill bills work of the call.
 func (x *exchange) bill(w billing.Work) {
 	w.At, w.Account, w.Model = x.At, x.Account, x.model
 	x.ledger.bill(w)
 }
 
-// refuse answers an error: as a stream frame with status 200 if the client wants a stream, else with its own status.
+// refuse answers with a refusal: as a stream frame with status 200 if the client wants a stream, else with its own status.
 func (x *exchange) refuse(r *refusal) {
 	if !x.wait() {
 		return
@@ -118,13 +118,12 @@ func (x *exchange) refuse(r *refusal) {
 	x.sendDocument(r.status, "application/json", encode(r.body(x.ID)))
 }
 
-// wait lets the time before the answer pass, and reports whether the client is still there.
+// wait waits for the fault's delay, and reports whether the client is still there.
 func (x *exchange) wait() bool {
 	return pause(x.ctx, x.fault.Delay) && (x.fault.Stall != "before" || x.stalls.wait(x.ctx) == nil)
 }
 
-// setHeader sends the 103 answers that a fault requires, and sets the header of every answer, some of which no gateway may pass
-// on.
+// setHeader sends the fault's 103 answers, and sets the headers of every answer, some of which no gateway may pass on.
 func (x *exchange) setHeader() {
 	h := x.w.Header()
 	h.Set("Link", "</early>; rel=preload; as=script")
@@ -146,7 +145,7 @@ func (x *exchange) setHeader() {
 	}
 }
 
-// start sends the header, and then stalls if the fault requires it. It reports whether to go on.
+// start sends the header, and stalls if the fault requires it. It reports whether to continue.
 func (x *exchange) start(status int) bool {
 	x.w.WriteHeader(status)
 	if x.fault.Stall != "headers" {
@@ -232,7 +231,7 @@ func (x *exchange) sendStream(frames iter.Seq[frame]) {
 	}
 }
 
-// meetFault acts out the fault that is due after After frames, and reports whether the stream continues.
+// meetFault executes the fault after After frames, and reports whether the stream continues.
 func (x *exchange) meetFault() bool {
 	if x.fault.Stall == "body" {
 		flush(x.w)
@@ -253,8 +252,8 @@ func (x *exchange) meetFault() bool {
 	return false
 }
 
-// event writes one event in the service's form, and reports whether the client is still there: LF endings, no space after a
-// colon, ids from 1.
+// event writes one event in the service's form: LF line ends, no space after a colon, ids from 1. It reports whether the client is still
+// there.
 func (x *exchange) event(name string, status int, data any) bool {
 	x.events++
 	_, err := fmt.Fprintf(x.w, "id:%d\nevent:%s\n:HTTP_STATUS/%d\ndata:%s\n\n", x.events, name, status, encode(data)) //nolint:gosec // JSON in a stream of events, no page
@@ -262,9 +261,9 @@ func (x *exchange) event(name string, status int, data any) bool {
 	return err == nil
 }
 
-// cut ends a started answer early. A way other than close and reset ends it like a complete one.
+// cut ends a started answer early: with close or reset by breaking the connection, else like a complete answer.
 func (x *exchange) cut() {
-	flush(x.w) // what was written must arrive before the break
+	flush(x.w) // what was written must arrive first
 	switch x.fault.Cut {
 	case "reset":
 		hangUp(x.w, true)
@@ -277,13 +276,12 @@ func (x *exchange) cut() {
 func hangUp(w http.ResponseWriter, reset bool) {
 	conn := seize(w)
 	if tcp, ok := conn.(*net.TCPConn); ok && reset {
-		_ = tcp.SetLinger(0) // a TLS or pipe connection simply closes
+		_ = tcp.SetLinger(0) // makes Close send a reset; other connections just close
 	}
 	_ = conn.Close()
 }
 
-// seize takes the connection away from the server. If that is impossible (HTTP/2, a recorder) it aborts the handler,
-// which breaks the answer too.
+// seize hijacks the connection. If that is impossible (HTTP/2, a recorder) it aborts the handler, which also breaks the answer.
 func seize(w http.ResponseWriter) net.Conn {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -305,10 +303,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// flush sends what was written. A writer that cannot flush has no client that could notice.
+// flush sends what was written. Only writers without a client, such as recorders, cannot flush.
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
-// gzipWriter compresses an answer. What it has flushed can be unpacked without the rest.
+// gzipWriter compresses an answer. A client can decompress what was flushed without the rest.
 type gzipWriter struct {
 	http.ResponseWriter
 	z *gzip.Writer

@@ -1,17 +1,16 @@
-// Package simulator is the upstream model service without the models: it answers text, multimodal chat, synchronous
-// images, asynchronous image tasks and their streams in the service's own wire format, enforces the service's rules, and
-// misbehaves on demand. It can have several accounts, each with its own keys, limits, tasks, faults and bill (account.go).
+// Package simulator simulates the upstream model service without models: it answers text, multimodal chat, synchronous images,
+// asynchronous image tasks and their streams in the service's own wire format, enforces the service's rules, and misbehaves on demand. It
+// can have several accounts, each with its own keys, limits, tasks, faults and bill (account.go).
 //
-// It is for tests of the gateway over real sockets, for the demo, and for writing a client without an account. A test does
-// not tell it what to answer, only which fault to have. It imports nothing of the gateway, so it cannot share the gateway's
-// reading of the specification.
+// It is for tests of the gateway over real sockets, for the demo, and for developing a client without an account. A test sets only its
+// faults, not its answers. It imports nothing of the gateway, so it cannot share the gateway's reading of the specification.
 //
-// It promises that the same request gets the same text, that tokens are counted by one rule everywhere, that all work is recorded
-// and billed whether or not the client waited for it, that its memory is bounded, and that nothing runs in the background: a
-// task's state follows from the clock when it is queried.
+// It promises that the same request gets the same text, that tokens are counted by one rule everywhere, that all work is recorded and
+// billed whether or not the client waits for it, that its memory is bounded, and that nothing runs in the background: a task's state is
+// computed from the clock when it is queried.
 //
-// A request becomes a call (request.go), is judged (rules*.go), becomes an answer (chat.go, images.go, tasks.go), and is
-// sent with its fault (send.go).
+// A request becomes a call (request.go), is checked (rules*.go), becomes an answer (chat.go, images.go, tasks.go), and is sent with its
+// fault (send.go).
 package simulator
 
 import (
@@ -48,46 +47,46 @@ func New(cfg Config) *Simulator {
 	return s
 }
 
-// SetKeys replaces the keys of an account (empty: of billing.Account), as when keys are rotated; none accepts every key. It panics if
-// there is no such account.
+// SetKeys replaces the keys of an account (empty: billing.Account), like a rotation; none accepts every key. It panics if there is no such
+// account.
 func (s *Simulator) SetKeys(account string, keys ...string) {
 	s.accounts.named(cmp.Or(account, billing.Account)).setKeys(keys)
 }
 
-// SetFault replaces the faults in force. The first one whose Account, On and Times allow it applies to a request; none makes the
-// service healthy.
+// SetFault replaces the faults in force. The first one whose Account, On and Times match applies to a request; none makes the service
+// healthy.
 func (s *Simulator) SetFault(list ...Fault) { s.faults.set(list) }
 
-// Release lets every stalled request go on. A request that has not arrived yet will stall: call AwaitStalled first.
+// Release lets every stalled request continue. A request that arrives later stalls: call AwaitStalled first.
 func (s *Simulator) Release() { s.stalls.release() }
 
-// AwaitStalled returns when n requests are stalled at the same time, or with the context's error.
+// AwaitStalled waits until n requests are stalled at the same time. If the context ends first, it returns the context's error.
 func (s *Simulator) AwaitStalled(ctx context.Context, n int) error { return s.stalls.await(ctx, n) }
 
-// Requests returns the last requests received, oldest first. They are recorded once their body has been read.
+// Requests returns the last received requests, oldest first. A request is recorded once its body was read.
 func (s *Simulator) Requests() []Received {
 	last, _ := s.ledger.list()
 	return last
 }
 
-// Violations returns the first hundred requests without exactly one Authorization header, or about a task that another account made, one
-// line each. A test expects none.
+// Violations returns the first hundred requests without exactly one Authorization header, or about a task of another account, one line
+// each. A test expects none.
 func (s *Simulator) Violations() []string {
 	_, violations := s.ledger.list()
 	return violations
 }
 
-// Twice returns a line for each body that was executed more than once, with the accounts that did. It knows the requests that
-// Requests returns. A test whose requests all differ in their bodies expects none.
+// Twice returns a line for each body that was executed more than once, with the accounts, among the requests that Requests returns. A test
+// whose requests all have different bodies expects none.
 func (s *Simulator) Twice() []string { return twice(s.Requests()) }
 
-// Count returns how many requests an endpoint has had from the accounts; none: from anybody.
+// Count returns how many requests an endpoint had from the accounts; none: from all clients.
 func (s *Simulator) Count(endpoint string, accounts ...string) int {
 	return s.ledger.tally(accounts).Requests[endpoint]
 }
 
-// Tally returns the sums of the accounts since the start or the last Reset; none: of all, with requests that had no account. Tasks that
-// have ended by the clock are billed, queried or not.
+// Tally returns the sums of the accounts since the start or the last Reset; none: of all, also requests without an account. It bills tasks
+// that have ended by the clock, queried or not.
 func (s *Simulator) Tally(accounts ...string) Tally {
 	s.tasks.settle(s.cfg.Now())
 	return s.ledger.tally(accounts)
@@ -99,7 +98,7 @@ func (s *Simulator) Bill(w io.Writer, accounts ...string) error {
 	return s.ledger.writeBill(w, accounts)
 }
 
-// SaveBill replaces the file by the bill of all accounts, so that a reader finds a whole one. The error names the flag --bill.
+// SaveBill replaces the file by the bill of all accounts, atomically. The error names the flag --bill.
 func (s *Simulator) SaveBill(file string) error {
 	var text bytes.Buffer
 	err := s.Bill(&text)
@@ -115,7 +114,7 @@ func (s *Simulator) SaveBill(file string) error {
 	return nil
 }
 
-// Reset forgets requests, sums and faults. Tasks stay.
+// Reset drops requests, sums and faults. Tasks stay.
 func (s *Simulator) Reset() {
 	s.ledger.reset()
 	s.SetFault()
@@ -149,7 +148,7 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.refuse(refused)
 }
 
-// admit judges a request by path, method, key and body, and gives it its fault. received is the error of receiving it.
+// admit checks a request's path, method, key and body, and sets its fault. received is the error of receiving it.
 func (s *Simulator) admit(c *call, received error) error {
 	switch open := c.endpoint == EndpointPicture; {
 	case c.endpoint == EndpointOther:
@@ -188,7 +187,7 @@ func (s *Simulator) work(c *call) (*answer, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case f.Error != nil && a.frames == nil: // a whole answer has no middle
+	case f.Error != nil && a.frames == nil: // not a stream, so the error replaces the answer
 		return nil, f.Error.refusal()
 	case a.worked:
 		s.ledger.execute(c.Received)
@@ -233,7 +232,7 @@ func (s *Simulator) serveMultimodal(c *call) (*answer, error) {
 	return serveChat(c, true)
 }
 
-// serveUploads answers the one action that clients use. The host that it names takes no uploads.
+// serveUploads answers the only action that clients use. The host in the answer takes no uploads.
 func serveUploads(c *call) (*answer, error) {
 	q := c.r.URL.Query()
 	switch {

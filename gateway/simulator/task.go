@@ -12,8 +12,7 @@ const (
 	stateUnknown   = "UNKNOWN"
 )
 
-// task is one asynchronous image task. It runs nothing: its state follows from the clock, from its fate and from what was done to
-// it.
+// task is one asynchronous image task. Nothing runs: its state is computed from the clock, its fate and a cancel.
 type task struct {
 	series
 	id      string
@@ -21,19 +20,19 @@ type task struct {
 	request string // id of the creation
 	model   string
 	prompt  string
-	actual  string // the prompt as rewritten
-	count   int    // images asked for
+	actual  string // the rewritten prompt
+	count   int    // requested images
 	story   *story // of an interleaved task, else nil
-	modern  bool   // of the generation 2.6: results in choices, and FAILED with code and message at top level
+	modern  bool   // generation 2.6: results in choices, and FAILED with code and message at top level
 	live    bool   // its stream is still being sent
 	fate    FaultTask
 
 	created, start, end time.Time
-	canceled            time.Time // zero: not
+	canceled            time.Time // zero: not canceled
 	billed              bool
 }
 
-// state is the task's state at now.
+// state returns the task's state at now.
 func (t *task) state(now time.Time) string {
 	switch {
 	case now.Sub(t.created) >= lifetime:
@@ -56,7 +55,7 @@ func (t *task) state(now time.Time) string {
 	return stateSucceeded
 }
 
-// ended is when the task reached its last state.
+// ended returns when the task reached its last state.
 func (t *task) ended() time.Time {
 	switch {
 	case !t.canceled.IsZero():
@@ -67,7 +66,7 @@ func (t *task) ended() time.Time {
 	return t.end
 }
 
-// times are when a task in that state started and ended; zero: it has not, or never did.
+// times returns when a task in this state started and ended; zero: it did not.
 func (t *task) times(state string) (start, end time.Time) {
 	if state == statePending {
 		return start, end
@@ -81,7 +80,7 @@ func (t *task) times(state string) (start, end time.Time) {
 	return start, end
 }
 
-// failed is how many of a successful task's images failed.
+// failed returns how many of a successful task's images failed.
 func (t *task) failed() int {
 	if t.fate.Outcome != "partial" {
 		return 0
@@ -89,7 +88,7 @@ func (t *task) failed() int {
 	return min(max(t.fate.Failed, 1), t.count)
 }
 
-// counted is how many images of a successful task are counted and billed.
+// counted returns how many images of a successful task are counted and billed.
 func (t *task) counted() int {
 	if t.fate.ImageCount != nil {
 		return *t.fate.ImageCount
@@ -97,7 +96,7 @@ func (t *task) counted() int {
 	return t.count - t.failed()
 }
 
-// describe is the answer to a query of the task in that state, with that id.
+// describe returns the answer to a query of the task in this state, with this id.
 func (t *task) describe(state, id, requestID string) *reply {
 	start, end := t.times(state)
 	out := output{
@@ -123,7 +122,7 @@ const (
 	taskMessage = "The image could not be made."
 )
 
-// stamp writes a time as task answers do, in UTC+8 without saying so; zero as nothing.
+// stamp formats a time as in task answers: in UTC+8 without a zone; zero is "".
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -133,7 +132,7 @@ func stamp(t time.Time) string {
 
 var zone = time.FixedZone("UTC+8", 8*60*60)
 
-// results fills in the images of a successful task.
+// results sets the images of a successful task.
 func (t *task) results(out *output) {
 	failed := t.failed()
 	if failed > 0 || !t.modern {
@@ -156,7 +155,7 @@ func (t *task) results(out *output) {
 	}
 }
 
-// usage is the usage of a successful task.
+// usage returns the usage of a successful task.
 func (t *task) usage() imageUsage {
 	u := imageUsage{Total: new(0), Input: new(0), Output: new(0), Size: t.size.String()}
 	switch {

@@ -10,7 +10,8 @@ import (
 	"sluice/gateway/simulator/picture"
 )
 
-// tasks holds the tasks of all accounts, oldest first. Any key of an account may see all of the account's. It is safe for concurrent use.
+// tasks holds the tasks of all accounts, oldest first. Every key of an account sees all of the account's tasks. It is safe for concurrent
+// use.
 type tasks struct {
 	cfg      *Config
 	pictures *pictures
@@ -37,7 +38,7 @@ func (ts *tasks) createImage(c *call) (*answer, error) {
 	a := ts.add(c, t)
 	if interleaved {
 		a.doc = nil
-		a.frames = func(yield func(frame) bool) { t.story.tell(c, c.told(t.id), yield) }
+		a.frames = func(yield func(frame) bool) { t.story.stream(c, c.shownID(t.id), yield) }
 		a.ended = func() { ts.finish(t, ts.cfg.Now()) }
 	}
 	return a, nil
@@ -68,25 +69,25 @@ func (ts *tasks) prepare(c *call, in imageInput, size picture.Size) *task {
 	return t
 }
 
-// told is the task id in an answer, which a fault may replace.
-func (c *call) told(id string) string { return cmp.Or(c.fault.TaskID, id) }
+// shownID returns the task id in an answer, which a fault may replace.
+func (c *call) shownID(id string) string { return cmp.Or(c.fault.TaskID, id) }
 
-// add schedules and keeps a task, and answers its creation. What the task costs is billed when it ends.
+// add schedules and stores a task, and answers its creation. The task is billed when it ends.
 func (ts *tasks) add(c *call, t *task) *answer {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t.created, t.start, t.end = c.At, c.At.Add(ts.cfg.Pending), c.At.Add(ts.cfg.Pending+ts.cfg.Running)
-	if t.live { // it streams immediately and ends when the stream does
+	if t.live { // it streams immediately and ends with the stream
 		t.start, t.end = c.At, c.At
 	}
 	ts.forget(c.At)
 	ts.byID[t.id] = t
 	ts.order = append(ts.order, t)
-	out := output{TaskID: c.told(t.id), Status: statePending}
+	out := output{TaskID: c.shownID(t.id), Status: statePending}
 	return &answer{doc: &reply{Output: out, RequestID: c.ID}, worked: true}
 }
 
-// forget drops tasks that are past their time or too many, after billing them.
+// forget drops tasks that are expired or too many, after billing them.
 func (ts *tasks) forget(now time.Time) {
 	n := 0
 	for n < len(ts.order) && (len(ts.order)-n >= ts.cfg.MaxTasks || now.Sub(ts.order[n].created) >= lifetime) {
@@ -106,7 +107,7 @@ func (ts *tasks) settle(now time.Time) {
 	}
 }
 
-// bill bills a task that has succeeded, once. A task past its time is billed for what it was in its last moment.
+// bill bills a task that has succeeded, once. An expired task is billed by its state in the last moment.
 func (ts *tasks) bill(t *task, now time.Time) {
 	if now.Sub(t.created) >= lifetime {
 		now = t.created.Add(lifetime - 1)
@@ -119,7 +120,7 @@ func (ts *tasks) bill(t *task, now time.Time) {
 	}
 }
 
-// finish ends a task whose stream is over; later calls change nothing.
+// finish ends a task whose stream is over, once.
 func (ts *tasks) finish(t *task, now time.Time) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -129,7 +130,7 @@ func (ts *tasks) finish(t *task, now time.Time) {
 	}
 }
 
-// own returns the task that a call of its account names; nil: it is unknown, or another account's.
+// own returns the task of the call; nil: it is unknown, or another account's.
 func (ts *tasks) own(c *call) *task {
 	t := ts.byID[c.taskID]
 	if t != nil && t.account != c.Account {
@@ -139,14 +140,14 @@ func (ts *tasks) own(c *call) *task {
 	return t
 }
 
-// query answers with the state of a task. One that is unknown, foreign or expired is answered like any other.
+// query answers with the state of a task. Unknown, expired and other accounts' tasks are UNKNOWN.
 func (ts *tasks) query(c *call) (*answer, error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	r := &reply{Output: output{TaskID: c.told(c.taskID), Status: stateUnknown}, RequestID: c.ID}
+	r := &reply{Output: output{TaskID: c.shownID(c.taskID), Status: stateUnknown}, RequestID: c.ID}
 	if t := ts.own(c); t != nil && t.state(c.At) != stateUnknown {
 		ts.bill(t, c.At)
-		r = t.describe(t.state(c.At), c.told(c.taskID), c.ID)
+		r = t.describe(t.state(c.At), c.shownID(c.taskID), c.ID)
 	}
 	return &answer{doc: r}, nil
 }

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxWord is the longest run of letters and digits that is one token.
+// maxWord bounds the letters and digits of one token.
 const maxWord = 8
 
-// firstToken returns the length in bytes of the first token of s. A token is up to eight ASCII letters or digits together
-// with one space before them, or any other single character. Input and output are counted by this one rule, so an answer
-// cut at max_tokens has exactly that many.
+// firstToken returns the length in bytes of the first token of s. A token is up to eight ASCII letters or digits with at most one space
+// before them, or any other single character. Input and output are counted by this rule, so an answer cut at max_tokens has exactly that
+// many tokens.
 func firstToken(s string) int {
 	start := 0
 	if len(s) > 1 && s[0] == ' ' && isWord(s[1]) {
@@ -39,7 +39,7 @@ func tokens(s string) int {
 	return n
 }
 
-// firstTokens returns the first n tokens of s and how many they are.
+// firstTokens returns the first n tokens of s and their number.
 func firstTokens(s string, n int) (string, int) {
 	end, count := 0, 0
 	for count < n && end < len(s) {
@@ -62,7 +62,7 @@ func pieces(s string, n int) iter.Seq2[string, int] {
 	}
 }
 
-// firstRunes returns the first n characters of s, each code point one.
+// firstRunes returns the first n characters (code points) of s.
 func firstRunes(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -73,7 +73,7 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-// language is the sentences of which answers are made. A %s is replaced by the question.
+// language has the sentences that make up answers. %s is replaced by the question.
 type language struct {
 	space                  string // between sentences
 	opening, body, closing []string
@@ -123,7 +123,7 @@ func languageOf(question string) language {
 	return english
 }
 
-// maxQuote is how many characters of the question an answer repeats.
+// maxQuote bounds the characters of the question that an answer repeats.
 const maxQuote = 60
 
 // about puts the question's beginning into a sentence with a %s.
@@ -159,8 +159,8 @@ func paragraphs(question string, count int, d *dice) []string {
 	return out
 }
 
-// dice makes deterministic choices (splitmix64). The same hash must give the same text in every Go version; math/rand promises
-// that only for some of its sources.
+// dice makes deterministic choices (splitmix64). The same hash must give the same text in every Go version, which math/rand promises only
+// for some of its sources.
 type dice uint64
 
 // roll returns a number from 0 to n-1.

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// toolCalls decides which functions to call: the one that the request forces, else those that the user mentions, else the
-// first. After a tool's result, or if the request forbids it, it calls none. It calls several only if parallel_tool_calls
-// allows it. A script comes first.
+// toolCalls decides which functions to call: those of the script, else the one that the request forces, else those that the user mentions,
+// else the first. After a tool's result, or if the request forbids it, it calls none. It calls several only if parallel_tool_calls allows
+// it.
 func toolCalls(script [][]ScriptedCall, p *prompt, parameters object) []toolCall {
 	tools := get[[]any](parameters, "tools")
 	if calls, ok := scripted(script, p, tools); ok {
@@ -51,8 +51,8 @@ func toolCalls(script [][]ScriptedCall, p *prompt, parameters object) []toolCall
 // maxSample bounds the depth of a sample: schemas may refer to themselves.
 const maxSample = 8
 
-// sample makes a value that fits the common parts of a JSON Schema: type, properties, items, enum, const, default, minimum,
-// minItems and the first branch of anyOf or oneOf. name hints at what a string should say.
+// sample makes a value that fits the common parts of a JSON Schema: type, properties, items, enum, const, default, minimum, minItems and
+// the first branch of anyOf or oneOf. A string contains the name.
 func sample(schema object, name string, depth int) any {
 	for _, key := range []string{"const", "default"} {
 		if v, ok := schema[key]; ok {
@@ -82,7 +82,7 @@ func sample(schema object, name string, depth int) any {
 		return out
 	case "array":
 		out := []any{}
-		// More elements would let a request of a few bytes ask for a huge answer.
+		// With more elements, a request of a few bytes could cause a huge answer.
 		for range min(max(integer(schema, "minItems", 1), 1), 4) {
 			if depth < maxSample {
 				out = append(out, sample(get[object](schema, "items"), name, depth+1))
@@ -101,7 +101,7 @@ func sample(schema object, name string, depth int) any {
 	return "a " + strings.NewReplacer("_", " ", "-", " ").Replace(name)
 }
 
-// schemaType is the type, the first of several, or the one that the members imply.
+// schemaType returns the type, the first of several, or the type that the members imply.
 func schemaType(schema object) string {
 	switch t := schema["type"].(type) {
 	case string:

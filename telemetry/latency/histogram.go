@@ -1,7 +1,7 @@
-// Package latency has small histograms of durations that can be added up over minutes and replicas and still tell percentiles.
+// Package latency has small histograms of durations. They can be added over minutes and replicas, and still yield percentiles.
 //
-// The bounds of their buckets are fixed, each a tenth above the one before, so that every percentile is within 5 % of the exact one,
-// from 10 µs to an hour and a half. What is shorter or longer counts in the first or last bucket. It keeps nothing and reads no clock.
+// The bounds of their buckets are fixed, each a tenth above the previous one, so every percentile is within 5 % of the exact one, from
+// 10 µs to an hour and a half. Shorter and longer durations count in the first and last bucket. The package reads no clock.
 package latency
 
 import (
@@ -11,7 +11,7 @@ import (
 
 const (
 	least   = 10 * time.Microsecond
-	growth  = 1.1 // of one bound to the next: its square root is within 5 % of both
+	growth  = 1.1 // from one bound to the next: their geometric mean is within 5 % of both
 	buckets = 212
 )
 
@@ -22,7 +22,7 @@ type Histogram struct {
 	counts [buckets]uint32
 }
 
-// bucketOf returns the bucket of a duration: the first has what is at most least.
+// bucketOf returns the bucket of a duration. The first holds durations up to least.
 func bucketOf(d time.Duration) int {
 	if d <= least {
 		return 0
@@ -30,7 +30,7 @@ func bucketOf(d time.Duration) int {
 	return min(int(math.Ceil(math.Log(float64(d)/float64(least))/logGrowth)), buckets-1)
 }
 
-// middle is the duration that stands for all of a bucket: the geometric mean of its bounds.
+// middle returns the duration that represents a bucket: the geometric mean of its bounds.
 func middle(bucket int) time.Duration {
 	return time.Duration(float64(least) * math.Pow(growth, float64(bucket)-0.5))
 }
@@ -45,7 +45,7 @@ func (h *Histogram) Add(o *Histogram) {
 	}
 }
 
-// Count is how many durations it has.
+// Count returns the number of durations.
 func (h *Histogram) Count() (all int64) {
 	for _, n := range h.counts {
 		all += int64(n)
@@ -53,7 +53,7 @@ func (h *Histogram) Count() (all int64) {
 	return all
 }
 
-// Percentile returns the duration that p per cent of all do not exceed, within 5 %; 0: it has none.
+// Percentile returns the p-th percentile, within 5 %; 0 if the histogram is empty.
 func (h *Histogram) Percentile(p float64) time.Duration {
 	all := h.Count()
 	if all == 0 {

@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// A histogram is packed as MessagePack's list of numbers: the first bucket with a count, and the counts from there to the last one. Redis
-// adds such lists up in its scripts.
+// A histogram is packed as a MessagePack array of integers: the index of the first bucket with a count, and the counts from there to
+// the last one. Redis's scripts add such arrays up.
 
-// Pack appends the packed histogram; of an empty one it is an empty list.
+// Pack appends the packed histogram; an empty histogram is an empty array.
 func (h *Histogram) Pack(b []byte) []byte {
 	first, last := buckets, -1
 	for i, n := range h.counts {
@@ -17,7 +17,7 @@ func (h *Histogram) Pack(b []byte) []byte {
 		}
 	}
 	if last < 0 {
-		return append(b, 0x90)
+		return append(b, markList)
 	}
 	b = appendLength(b, last-first+2)
 	b = appendNumber(b, uint32(first))
@@ -27,9 +27,9 @@ func (h *Histogram) Pack(b []byte) []byte {
 	return b
 }
 
-// The marks of MessagePack that occur.
+// The type bytes of MessagePack that occur.
 const (
-	markList   = 0x90 // with a length of up to 15 in it
+	markList   = 0x90 // the low 4 bits are the length
 	markList16 = 0xdc
 	mark8      = 0xcc
 	mark16     = 0xcd
@@ -58,7 +58,7 @@ func appendNumber(b []byte, n uint32) []byte {
 
 var errPacked = errors.New("this is not a packed histogram")
 
-// packed reads numbers and lengths from the front.
+// packed is the unread rest of packed histograms.
 type packed []byte
 
 func (p *packed) take(n int) ([]byte, error) {
@@ -89,10 +89,10 @@ func (p *packed) length() (int, error) {
 
 func (p *packed) number() (uint64, error) {
 	mark, err := p.take(1)
-	if err != nil || mark[0] < 0x80 {
-		if err != nil {
-			return 0, err
-		}
+	switch {
+	case err != nil:
+		return 0, err
+	case mark[0] < 0x80:
 		return uint64(mark[0]), nil
 	}
 	size := map[byte]int{mark8: 1, mark16: 2, mark32: 4, mark64: 8}[mark[0]]
@@ -105,7 +105,7 @@ func (p *packed) number() (uint64, error) {
 	return binary.BigEndian.Uint64(wide[:]), nil
 }
 
-// unpack adds a packed histogram, and leaves what is behind it.
+// unpack adds the packed histogram at the front of p, and advances p past it.
 func (h *Histogram) unpack(p *packed) error {
 	n, err := p.length()
 	if err != nil || n == 0 {
@@ -125,7 +125,7 @@ func (h *Histogram) unpack(p *packed) error {
 	return nil
 }
 
-// Unpack adds what [Histogram.Pack] wrote. After an error the histogram is not defined.
+// Unpack adds a histogram that [Histogram.Pack] wrote. After an error the counts are undefined.
 func (h *Histogram) Unpack(text []byte) error {
 	p := packed(text)
 	if err := h.unpack(&p); err != nil || len(p) > 0 {
@@ -134,7 +134,7 @@ func (h *Histogram) Unpack(text []byte) error {
 	return nil
 }
 
-// Series reads a list of packed histograms, as an hour has them.
+// Series reads an array of packed histograms: the steps of an hour.
 func Series(text []byte) (list []Histogram, err error) {
 	p := packed(text)
 	n, err := p.length()

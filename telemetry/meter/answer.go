@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// answer holds the parts of an answer that have been read. The scanner reports values at known places to it.
+// answer holds what was read of an answer. The document passes it the values at known places.
 type answer struct {
-	Reading       // without what is counted at its end
+	Reading       // without the values that reading computes
 	finished bool // output.finished was true
 
-	seen     uint8 // choices that were seen, a bit for each
+	seen     uint8 // a bit for each choice that was seen
 	reasons  [proseSlots]string
 	texts    [proseSlots * proseKinds]prose
 	pictures pictures
@@ -20,21 +20,21 @@ type answer struct {
 	choices int8   // begun so far
 	slot    int8   // of the choice being read
 	reason  string // of that choice
-	touched uint16 // texts that it has
+	touched uint16 // a bit for each text that it has
 }
 
-// failure holds a document's statement of an error. It counts if the document turns out to be one.
+// failure holds the members by which a document may report an error. They count if the document turns out to be an error.
 type failure struct {
 	code, message string
 	status        int
 }
 
-// beginDocument makes ready for the next document of a stream.
+// beginDocument resets the state of the document for the next one of a stream.
 func (a *answer) beginDocument() {
 	a.failing, a.choices, a.slot, a.reason = failure{}, 0, 0, ""
 }
 
-// endDocument takes a document into account: one that ends here, or one that is cut here.
+// endDocument adds a document that ends or is cut here to the answer.
 func (a *answer) endDocument(isError, cut bool) {
 	for i := range a.texts {
 		if a.touched&(1<<i) != 0 {
@@ -55,7 +55,7 @@ func (a *answer) beginChoice() {
 	a.reason = ""
 }
 
-// endChoice keeps the choice's finish reason. It is called when the choice is closed, because its index may arrive late.
+// endChoice stores the choice's finish reason. It is called when the choice is closed, because its index may follow the reason.
 func (a *answer) endChoice() {
 	a.seen |= 1 << a.slot
 	if a.reason != "" {
@@ -63,7 +63,7 @@ func (a *answer) endChoice() {
 	}
 }
 
-// text returns the text that a string at a place belongs to; nil: it is not the model's.
+// text returns the text that a string at a place belongs to; nil: it is not output of the model.
 func (a *answer) text(p place) *prose {
 	kind, ok := p.prose()
 	if !ok {
@@ -74,13 +74,13 @@ func (a *answer) text(p place) *prose {
 	return &a.texts[i]
 }
 
-// takeString takes a whole string value. tooLong means that the token is only its beginning.
+// takeString takes a whole string. If it is too long, token is only its beginning.
 func (a *answer) takeString(p place, token []byte, tooLong bool) {
 	switch {
 	case p == placeImage:
 		a.Content = a.pictures.endAddress() || a.Content
 	case p == placeErrorMessage:
-		if len(token) > 0 { // an empty one must not hide the message at another place
+		if len(token) > 0 { // an empty message must not replace one at another place
 			a.failing.message = strings.ToValidUTF8(string(token), "")
 		}
 	case tooLong:
@@ -124,12 +124,11 @@ func (a *answer) takeStatus(digits []byte) {
 	}
 }
 
-// takeNumber takes a number of the usage, whose path below usage is given. A value that cannot be an amount is ignored and
-// makes the answer odd.
+// takeNumber takes the number at a path below usage. A value that cannot be an amount is ignored and makes the answer odd.
 func (a *answer) takeNumber(path, token []byte, tooLong bool) {
 	f := fieldAt(path)
 	switch string(token) {
-	case "null": // the interface has it for the tokens of pictures, video and sound
+	case "null": // the service sends it for the tokens of pictures, video and sound
 		a.Odd = a.Odd || f <= ImageCount
 		return
 	case "true", "false":
@@ -166,7 +165,7 @@ func (a *answer) saysEnd() bool {
 	return a.seen != 0
 }
 
-// finishWord returns the usual reasons without allocating, and "" for the string "null", which is no reason.
+// finishWord returns a finish reason, the usual ones without allocating, and "" for "null", which streams send before the end.
 func finishWord(token []byte) string {
 	switch string(token) {
 	case "stop":
@@ -181,18 +180,17 @@ func finishWord(token []byte) string {
 	return string(token)
 }
 
-// keepString sets s, allocating only when it changes: every frame of a stream repeats these values.
+// keepString sets s. It allocates only if s changes, because every frame of a stream repeats these values.
 func keepString(s *string, token []byte) {
 	if *s != string(token) {
 		*s = string(token)
 	}
 }
 
-// Reading holds the facts that a Meter has read from one answer. The zero value of a field means that the answer does not have
-// it.
+// Reading holds the facts that a Meter has read from one answer. The zero value of a field means that the answer lacks it.
 type Reading struct {
-	Usage Usage // of each number the largest value in any part of the answer
-	Odd   bool  // a usage number was ignored: negative, too large, a string, or null if the interface has no null for it
+	Usage Usage // of each number the largest value in the answer
+	Odd   bool  // a usage number was ignored: negative, too large, a string, or null where the service never sends it
 
 	FinishReasons []string // one per choice that ended, in the order of the choices; null and "null" do not count
 	ResponseID    string   // request_id
@@ -205,17 +203,17 @@ type Reading struct {
 	ErrorMessage string // its message, at most 1 KiB; it may quote the request, so it must not be logged
 	ErrorStatus  int    // HTTP status inside an error frame (:HTTP_STATUS/400) or body (status_code)
 
-	Content   bool // some of the model's output was seen: text, a tool call or a picture
+	Content   bool // the answer has output of the model: text, a tool call or a picture
 	TextBytes int  // UTF-8 bytes of text and tool arguments; of frames that repeat the text so far, the longest
 	Frames    int  // frames of a stream; 0 for other answers
 
 	Closed   bool // no document or frame is open: the answer may end here
 	Complete bool // it is closed and marks its end: see [Meter.End]
 	Opaque   bool // nothing could be read: compressed, or neither JSON nor a stream of events
-	GaveUp   bool // a document was not JSON to its end; the Reading has what preceded the fault
+	GaveUp   bool // a document is invalid JSON; the Reading has what preceded the fault
 }
 
-// Images returns the number of pictures to charge: usage.image_count, or else those counted in the answer; false without either.
+// Images returns the number of pictures to charge: usage.image_count, or else the pictures counted in the answer; false without either.
 func (r *Reading) Images() (int64, bool) {
 	if n, ok := r.Usage.Get(ImageCount); ok {
 		return n, true

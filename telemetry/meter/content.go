@@ -1,31 +1,34 @@
 package meter
 
-import "hash/crc32"
+import (
+	"hash/crc32"
+	"slices"
+)
 
 const (
 	proseKinds = 3 // content, thinking, tool arguments
-	proseSlots = 4 // choices that are distinguished; a request asks for at most four
+	proseSlots = 4 // choices; a request asks for at most four
 )
 
-// prose measures the length of one text of an answer over all frames. Frames have the whole text so far, or only what is new, and
-// no answer states which. It is the whole text if every frame begins with all of the frame before. Length and checksum decide
-// that, because keeping the text would take as much memory as the answer.
+// prose measures the length of one text of an answer over all frames. Frames repeat the whole text so far, or have only the new part,
+// and no answer states which. They repeat it if every frame begins with the previous frame's text. Length and checksum decide that,
+// because keeping the text would take as much memory as the answer.
 type prose struct {
-	raw     int    // bytes so far in this frame, with the escapes of JSON
-	crc     uint32 // of them
-	length  int    // the same without escapes
-	follows bool   // they begin with the whole text of the frame before
+	raw     int    // bytes so far in this frame, with JSON's escapes
+	crc     uint32 // of these bytes
+	length  int    // bytes without escapes
+	follows bool   // the frame begins with the previous frame's text
 
-	beforeRaw int // the frame before
+	beforeRaw int // of the previous frame
 	beforeCRC uint32
 
 	sum, longest int  // of length over the frames
-	differs      bool // a frame did not begin with the one before
+	differs      bool // a frame did not begin with the previous one's text
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// addBytes takes the next bytes, with the escapes of JSON, and how much longer they make the text without.
+// addBytes takes the next bytes, with JSON's escapes, and their length without escapes.
 func (t *prose) addBytes(p []byte, decoded int) {
 	t.length += decoded
 	if missing := t.beforeRaw - t.raw; missing > 0 && missing <= len(p) {
@@ -38,7 +41,7 @@ func (t *prose) addBytes(p []byte, decoded int) {
 	t.raw += len(p)
 }
 
-// endFrame closes the frame. A cut frame may be too short to show whether it begins with the frame before.
+// endFrame closes the frame. A cut frame may be too short to show whether it begins with the previous frame's text.
 func (t *prose) endFrame(cut bool) {
 	if t.raw == 0 {
 		return
@@ -58,15 +61,14 @@ func (t *prose) total() int {
 	return t.longest
 }
 
-// maxAddresses is how many addresses are distinguished: several times the pictures of one request.
+// maxAddresses bounds the addresses that are distinguished: several times the pictures of one request.
 const maxAddresses = 16
 
-// pictures counts the pictures of an answer by their addresses. A stream may name all pictures so far in every frame, or each
-// picture once. So the count is the number in the frame with most of them, or the number of different addresses over all
-// frames, whichever is larger.
+// pictures counts the pictures of an answer by their addresses. A stream may repeat all pictures so far in every frame, or name each
+// picture once. So the count is the larger of the most pictures in one frame and the different addresses over all frames.
 type pictures struct {
 	crc     uint32 // of the address being read
-	started bool   // it has a first byte
+	started bool   // the address is not empty
 	inFrame int
 	most    int
 	seen    [maxAddresses]uint32
@@ -79,7 +81,7 @@ func (p *pictures) addBytes(b []byte) {
 	p.started = p.started || len(b) > 0
 }
 
-// endAddress closes the address and reports whether there was one.
+// endAddress closes the address; false: it was empty.
 func (p *pictures) endAddress() bool {
 	crc, ok := p.crc, p.started
 	p.crc, p.started = 0, false
@@ -88,12 +90,7 @@ func (p *pictures) endAddress() bool {
 	}
 	p.inFrame++
 	p.most = max(p.most, p.inFrame)
-	for _, known := range p.seen[:p.seenN] {
-		if known == crc {
-			return true
-		}
-	}
-	if p.seenN < maxAddresses {
+	if p.seenN < maxAddresses && !slices.Contains(p.seen[:p.seenN], crc) {
 		p.seen[p.seenN] = crc
 		p.seenN++
 	}

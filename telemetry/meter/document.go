@@ -1,14 +1,14 @@
 package meter
 
-// maxDepth is how deep a document is read; deeper values are stepped over. The deepest known place is at six.
+// maxDepth is how deep a document is read; deeper values are skipped. The deepest known place is at six.
 const maxDepth = 12
 
-// document takes the values at known places of one document, which comes in pieces, to the answer.
+// document passes the values at known places of one document, which arrives in pieces, to the answer.
 type document struct {
 	scan   scanner
 	answer *answer
 	root   place // of the whole document; nowhere: placeRoot
-	place  place // of the value that comes next or is being read
+	place  place // of the next value, or the one being read
 	depth  int8
 	levels [maxDepth]level
 
@@ -32,7 +32,7 @@ func (d *document) restart() {
 func (d *document) read(p []byte) {
 	for d.scan.feed(p); ; {
 		switch d.scan.next() {
-		case scanMore, scanLost:
+		case scanMore, scanFault:
 			return
 		case scanOpened:
 			d.open()
@@ -52,7 +52,7 @@ func (d *document) read(p []byte) {
 	}
 }
 
-// open enters an object or array at a known place, and steps over any other.
+// open enters an object or array at a known place, and skips any other.
 func (d *document) open() {
 	p := d.place.object()
 	if d.scan.array {
@@ -62,7 +62,7 @@ func (d *document) open() {
 		}
 	}
 	if p == nowhere || d.depth == maxDepth {
-		d.scan.leap()
+		d.scan.skipRest()
 		return
 	}
 	d.levels[d.depth] = level{place: p}
@@ -77,7 +77,7 @@ func (d *document) open() {
 	}
 }
 
-// openUsage makes names in a nested object of the usage continue the path of that object.
+// openUsage makes the names in a nested object of the usage continue its path.
 func (d *document) openUsage() {
 	top := d.depth - 1
 	if d.levels[top-1].place != placeUsage {
@@ -115,7 +115,7 @@ func (d *document) name() place {
 	return placeNumber
 }
 
-// measure takes a part of a string, if its length matters.
+// measure takes a part of a text or an address.
 func (d *document) measure() {
 	if t := d.answer.text(d.place); t != nil {
 		t.addBytes(d.scan.part, d.scan.decoded)
@@ -124,7 +124,7 @@ func (d *document) measure() {
 	}
 }
 
-// takeString takes a whole string. One in the usage in the place of a number makes the answer odd.
+// takeString takes a whole string. A string in the usage where a number belongs makes the answer odd.
 func (d *document) takeString() {
 	switch d.place {
 	case nowhere:
@@ -149,23 +149,25 @@ func (d *document) takeWord() {
 	}
 }
 
-// ours are the names of the service's usage for those of other dialects.
-var ours = map[string][]byte{"prompt_tokens": []byte("input_tokens"), "completion_tokens": []byte("output_tokens"), "cache_read_input_tokens": []byte("cached_tokens")}
+// serviceNames maps usage names of other dialects to the service's.
+var serviceNames = map[string][]byte{
+	"prompt_tokens": []byte("input_tokens"), "completion_tokens": []byte("output_tokens"), "cache_read_input_tokens": []byte("cached_tokens"),
+}
 
-// number is the path of the usage number being read, in the service's names.
+// number returns the path of the usage number being read, in the service's names.
 func (d *document) number() []byte {
 	path := d.path[:d.pathLen]
 	if d.root == nowhere {
 		return path
 	}
-	if name, ok := ours[string(path)]; ok {
+	if name, ok := serviceNames[string(path)]; ok {
 		return name
 	}
 	return path
 }
 
-// place is the position of a value in an answer. The few places that are read are here; everything else is nowhere and is
-// stepped over, so that text that looks like usage is never taken for it.
+// place is the position of a value in an answer. The few known places are listed here; everything else is nowhere and is skipped, so
+// text that looks like usage is never taken for it.
 type place uint8
 
 const (
@@ -177,9 +179,9 @@ const (
 	placeResponses // of OpenAI's Responses
 	placeMessages  // of Anthropic's Messages
 	placeResponse  // the whole answer in an event of Responses
-	placeMade      // of its output
-	placeBegun     // the message that an event of Messages begins
-	placeDelta     // what an event of Messages adds
+	placeMade      // an item of its output
+	placeBegun     // the message in Messages' event message_start
+	placeDelta     // the addition in an event of Messages
 	placeError     // of these dialects
 	placeOutput
 	placeChoice
@@ -188,7 +190,7 @@ const (
 	placeItem // of a message's content
 	placeToolCall
 	placeFunction
-	placeResult // of an older image task
+	placeResult // an item of an older image task
 	placeUsage  // and every object inside it
 
 	// Arrays.
@@ -225,7 +227,7 @@ type member struct {
 	to   place
 }
 
-// members lists the names that are read in each object. In usage every name is a number's.
+// members lists the known names of each object. In usage every name is known and has a number.
 var members = [placeCount][]member{
 	placeRoot: {
 		{"output", placeOutput},
@@ -280,12 +282,13 @@ var members = [placeCount][]member{
 	placeResult:   {{"url", placeImage}},
 }
 
-// elements is the place of an array's elements.
+// elements are the places of an array's elements.
 var elements = [placeCount]place{
-	placeChoices: placeChoice, placeChatChoices: placeChatChoice, placeMadeAll: placeMade, placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult,
+	placeChoices: placeChoice, placeChatChoices: placeChatChoice, placeMadeAll: placeMade,
+	placeContent: placeItem, placeToolCalls: placeToolCall, placeResults: placeResult,
 }
 
-// into returns the place of the named member of an object at p.
+// into returns the place of the member with this name in an object at p.
 func (p place) into(name []byte) place {
 	for _, m := range members[p] {
 		if m.name == string(name) {
@@ -306,10 +309,10 @@ func (p place) object() place {
 	return nowhere
 }
 
-// kept reports whether the text of a string at p matters, beyond its length.
+// kept reports whether the text of a string at p is needed, not only its length.
 func (p place) kept() bool { return p >= placeRequestID && p <= placeOutputReason || p == placeNumber }
 
-// prose reports whether a string at p is the model's output, of which only the length matters, and its kind.
+// prose returns the kind of a text at p; false: p has no text. Only the length of a text is measured.
 func (p place) prose() (kind int, ok bool) {
 	switch p {
 	case placeText, placeContent:

@@ -9,11 +9,11 @@ const (
 	inField   lineState = iota // the name before the colon
 	afterName                  // perhaps the one space that may follow the colon
 	inData
-	inValue   // of event, or the text of a comment
-	inIgnored // the rest of a line of no interest
+	inValue   // the value of event, or the text of a comment
+	inIgnored // the rest of any other line
 )
 
-// maxLine is how much of a line other than data is kept. The longest that matters is ":HTTP_STATUS/400".
+// maxLine bounds the kept bytes of a line other than data. The longest known one is ":HTTP_STATUS/400".
 const maxLine = 32
 
 var (
@@ -21,14 +21,14 @@ var (
 	lineFeed      = []byte("\n") // between the data lines of one frame
 )
 
-// events splits an event stream into lines and lines into fields, and has the document read the data. It accepts what the
-// standard does: LF, CR and CRLF as line ends, data over several lines, comments, one space or none after a colon.
+// events splits an event stream into lines and lines into fields, and passes the data to the document. As the standard says, it
+// accepts LF, CR and CRLF as line ends, data over several lines, comments, and one space or none after a colon.
 type events struct {
 	document *document
 
 	part    lineState
-	started bool // the line has a byte
-	cr      bool // the byte before was a CR: an LF belongs to it
+	started bool // the line is not empty
+	cr      bool // the previous byte was a CR: an LF belongs to it
 	data    bool // the frame has a data line
 	isError bool // the frame is an event:error
 
@@ -36,8 +36,8 @@ type events struct {
 	nameLen, valueLen int
 }
 
-// read takes the next piece of the stream. The two characters that end lines are searched for separately, each once per
-// occurrence: to search for both at every line would take quadratic time on a stream that uses only one.
+// read takes the next piece of the stream. It searches for each of the two line ends separately, once per occurrence: a search for
+// both at every line would take quadratic time on a stream that uses only one.
 func (e *events) read(p []byte) {
 	lf, cr := indexFrom(p, 0, '\n'), indexFrom(p, 0, '\r')
 	for i := 0; i < len(p); {
@@ -66,7 +66,7 @@ func (e *events) read(p []byte) {
 	}
 }
 
-// usual takes a whole line if it is one that nearly every frame has, and reports whether it was.
+// usual takes a whole line that nearly every frame has; false: it is another line.
 func (e *events) usual(line []byte) bool {
 	switch string(line) {
 	case "event:result":
@@ -109,7 +109,7 @@ func (e *events) line(p []byte) {
 	}
 }
 
-// valuePart decides by the field's name what to do with its value.
+// valuePart decides by the field's name how its value is read.
 func (e *events) valuePart() lineState {
 	switch string(e.name[:e.nameLen]) {
 	case "data":
@@ -161,7 +161,7 @@ func (e *events) endFrame() {
 	e.document.restart()
 }
 
-// indexFrom is the index of c in p at i or later, len(p) if it is absent.
+// indexFrom returns the index of the first c in p[i:], counted from the start of p; len(p) if absent.
 func indexFrom(p []byte, i int, c byte) int {
 	if n := bytes.IndexByte(p[i:], c); n >= 0 {
 		return i + n

@@ -1,11 +1,10 @@
 // Package meter reads the service's answers on their way to a client: how much an answer used, how it ended, which task it
 // names, and whether it is an error. It reads JSON documents and streams of events.
 //
-// It only reads. It changes, delays and stores no byte of an answer, and decides nothing: the gateway charges by what it
-// reads.
+// It only reads: it changes, delays and stores no byte of an answer, and decides nothing. The gateway charges by what it reads.
 //
-// It promises that memory is bounded whatever the size of an answer, that the cuts between the pieces of an answer make no
-// difference, and that an answer it cannot read is never an error.
+// It promises that its memory is bounded for answers of any size, that it does not matter where an answer is cut into pieces, and that
+// an answer it cannot read is never an error.
 package meter
 
 import "strings"
@@ -19,13 +18,13 @@ type form uint8
 const (
 	whole  form = iota // one JSON document
 	stream             // server-sent events with a JSON document each
-	opaque             // not at all
+	opaque             // it cannot be read
 )
 
 // Dialect is the interface whose answers are read.
 type Dialect string
 
-// The dialects. Answers of the others come from paths that the service serves beside its own interface.
+// The dialects. Answers of the others come from paths that the service serves in addition to its own interface.
 const (
 	Service   Dialect = ""          // the service's own
 	Chat      Dialect = "openai"    // OpenAI's chat completions
@@ -33,15 +32,15 @@ const (
 	Messages  Dialect = "messages"  // Anthropic's Messages
 )
 
-// roots are the places of documents.
+// roots are the places of each dialect's documents.
 var roots = map[Dialect]place{Service: placeRoot, Chat: placeChat, Responses: placeResponses, Messages: placeMessages}
 
-// Meter reads an answer on its way to the client. It gets the body's bytes in order, in pieces of any size, and the cuts
-// between the pieces make no difference. It keeps one short value at a time, so an answer of any size can be read.
+// Meter reads an answer on its way to the client. It gets the body's bytes in order, in pieces of any size, and does not depend on
+// where they are cut. It keeps one short value at a time, so an answer of any size can be read.
 //
-// The Content-Type decides whether an answer is a stream of events. Everything else is tried as JSON, because an answer with
-// a wrong type still costs the usage that it reports. The zero value is a Meter of a JSON answer. A Meter must not be copied, and serves
-// one goroutine at a time.
+// The Content-Type decides whether an answer is a stream of events. Everything else is read as JSON, because an answer with a wrong
+// type still costs the usage that it reports. The zero value is a Meter of a JSON answer. A Meter must not be copied, and only one
+// goroutine at a time may use it.
 type Meter struct {
 	form     form
 	mark     uint8 // bytes of the byte order mark seen
@@ -57,7 +56,7 @@ func New(contentType, contentEncoding string) *Meter {
 	return m
 }
 
-// Speaks makes the Meter, which has read nothing yet, one of answers in another dialect.
+// Speaks sets the dialect of the answer. It must be called before the first Write.
 func (m *Meter) Speaks(d Dialect) { m.document.root = roots[d] }
 
 // Reset makes the Meter ready for another answer. Readings of earlier ones stay valid.
@@ -95,7 +94,7 @@ func (m *Meter) read(p []byte) {
 	}
 }
 
-// skipMark drops a byte order mark. Bytes that only began like one are read.
+// skipMark drops a byte order mark. Bytes that only begin like one are read as part of the document.
 func (m *Meter) skipMark(p []byte) []byte {
 	for m.mark < uint8(len(byteOrderMark)) && len(p) > 0 {
 		if p[0] != byteOrderMark[m.mark] {
@@ -114,14 +113,14 @@ func (m *Meter) skipMark(p []byte) []byte {
 //
 // A JSON answer is complete when its document was closed. A stream is complete when its last frame was closed and it has marked
 // its end: every choice has a finish reason, the task's status is final, output.finished was true, or an error frame arrived.
-// Only the caller knows whether the bytes themselves ended in order; if they did, a closed stream is whole even if it has not
-// marked its end.
+// Only the caller knows whether the connection ended properly; if it did, a closed stream is whole even if it has not marked its
+// end.
 func (m *Meter) End() Reading {
-	if strange := m.document.scan.state == atLoss && !m.document.scan.begun; m.form == opaque || strange && m.form == whole {
+	if notJSON := m.document.scan.state == atFault && !m.document.scan.begun; m.form == opaque || notJSON && m.form == whole {
 		return Reading{Opaque: true}
 	}
 	answer := m.answer // a copy: more of an open frame may follow
-	closed := m.close(&answer)
+	closed := m.closeDocument(&answer)
 	r := answer.reading()
 	if m.document.root == placeMessages {
 		r.Usage.addCached()
@@ -130,8 +129,8 @@ func (m *Meter) End() Reading {
 	return r
 }
 
-// close ends the last document of the answer as it is now, and reports whether it was closed.
-func (m *Meter) close(a *answer) bool {
+// closeDocument ends the last document in a, a copy of the answer, and reports whether it was closed.
+func (m *Meter) closeDocument(a *answer) bool {
 	closed := m.document.scan.done()
 	inFrame := m.events.data || m.events.isError // the last frame lacks its empty line
 	if m.form == stream && !inFrame {
@@ -140,8 +139,8 @@ func (m *Meter) close(a *answer) bool {
 	if m.form == stream && (closed || m.events.isError) {
 		a.Frames++
 	}
-	lost := m.document.scan.state == atLoss
-	a.GaveUp = a.GaveUp || lost && (m.form == whole || m.events.data)
+	fault := m.document.scan.state == atFault
+	a.GaveUp = a.GaveUp || fault && (m.form == whole || m.events.data)
 	a.endDocument(m.events.isError, !closed)
 	return closed
 }

@@ -92,7 +92,7 @@ func oracleUsage(u map[string]any, r *Reading) {
 	if details, ok := u["prompt_tokens_details"].(map[string]any); ok {
 		raise(CachedTokens, details["cached_tokens"])
 		raise(ImageTokens, details["image_tokens"])
-		r.Usage.made = details["cache_type"] == "ephemeral"
+		r.Usage.explicit = details["cache_type"] == "ephemeral"
 	}
 }
 

@@ -10,16 +10,16 @@ import (
 // scanEvent is what a scanner has found.
 type scanEvent uint8
 
-// The events. After scanOpened, [scanner.leap] steps over the rest of the object or array.
+// The events. After scanOpened, [scanner.skipRest] skips the rest of the object or array.
 const (
-	scanMore   scanEvent = iota // nothing more in this piece
-	scanLost                    // the document is not JSON: nothing more is found
+	scanMore   scanEvent = iota // the piece has no further event
+	scanFault                   // the document is not JSON: no further event
 	scanOpened                  // an object or an array begins
-	scanClosed                  // it ends
-	scanNamed                   // a member's name, which is the token; its value comes next
+	scanClosed                  // an object or an array ends
+	scanNamed                   // a member's name, the token; its value comes next
 	scanPart                    // a part of a string that continues in the next piece
 	scanEnded                   // a string ends: its last part, and the token
-	scanWord                    // a number or a literal, or a text that is neither: the token
+	scanWord                    // a number, a literal or an invalid word: the token
 )
 
 // scanState is what comes next in a document.
@@ -36,41 +36,41 @@ const (
 	inKey     // inside a name
 	inString  // inside a string value
 	inWord    // inside a number, true, false or null
-	inSkipped // inside an object or array that is stepped over
+	inSkipped // inside a skipped object or array
 	inSkippedString
-	atEnd  // the document is closed; only white space may follow
-	atLoss // the document is not JSON
+	atEnd   // the document is closed; only white space may follow
+	atFault // the document is not JSON
 )
 
 const (
-	// maxToken is how many bytes of a name or a value are kept.
+	// maxToken bounds the kept bytes of a name or a value.
 	maxToken = 1024
-	// maxScanDepth is how deep a scanner reads: the caller MUST leap over what is deeper.
+	// maxScanDepth is how deep a scanner reads: the caller MUST skip deeper objects and arrays.
 	maxScanDepth = 32
-	// nearby is how many bytes are looked at for the end of a name or string before all are searched.
+	// nearby is how many bytes a short loop examines for the end of a name or string before a full search.
 	nearby = 48
 )
 
-// scanner walks one document, an object, that comes in pieces of any size, and reports what it finds piece by piece. It keeps one
-// short token, so documents of any size and depth cost no memory. It is for reading along an answer that must not fail: it checks no
-// more than it needs to find values, and steps over those of no interest by counting brackets. A scanner must not be copied.
+// scanner walks one document, an object, that arrives in pieces of any size, and reports events. It keeps one short token, so the size
+// and depth of a document cost no memory. Reading an answer must not fail, so the scanner checks no more than it needs to find values,
+// and skips unknown ones by counting brackets. A scanner must not be copied.
 type scanner struct {
-	keep    bool   // the token of the next string value is its text; otherwise that may be empty, and the parts are all there is
-	array   bool   // the last object or array that was opened is an array
+	keep    bool   // the token of the next string is its text; false: the token may be empty, and only the parts are reported
+	array   bool   // the last opened object or array is an array
 	found   []byte // the token of the last event: the name, text or word; valid until next
-	over    bool   // the token is longer than maxToken, and found is its beginning
-	part    []byte // the part of a string that was found, with its escapes
-	decoded int    // bytes by which it makes the decoded text longer
+	over    bool   // the token is longer than maxToken; found is its beginning
+	part    []byte // the part of a string, with escapes
+	decoded int    // the part's length without escapes
 
 	src     []byte
 	pos     int
-	token   []byte // what was kept of the token, in room while it fits
+	token   []byte // the kept bytes of the token, in room while they fit
 	state   scanState
 	escape  uint8 // inside a string: 0, or 1 + bytes seen of an escape sequence
 	begun   bool  // the document began like an object
 	depth   int8
-	arrays  uint32 // a bit for each level
-	unit    rune   // of a \u escape
+	arrays  uint32 // a bit for each level: it is an array
+	unit    rune   // the code unit of a \u escape
 	skipped int    // open brackets inside a skipped value
 	room    [64]byte
 }
@@ -83,19 +83,19 @@ func (s *scanner) restart() {
 	}
 }
 
-// feed hands over the next piece of the document. [scanner.next] finds what is in it, up to scanMore. It is not kept.
+// feed takes the next piece of the document. [scanner.next] returns its events until scanMore. The piece is not kept after that.
 func (s *scanner) feed(p []byte) { s.src, s.pos = p, 0 }
 
 // done reports whether the document was closed, and nothing but white space followed.
 func (s *scanner) done() bool { return s.state == atEnd }
 
-// leap steps over the rest of the object or array that was just opened. It will not be closed.
-func (s *scanner) leap() {
+// skipRest skips the rest of the object or array that was just opened. No scanClosed follows.
+func (s *scanner) skipRest() {
 	s.depth--
 	s.state, s.skipped = inSkipped, 1
 }
 
-// next finds the next event in the piece.
+// next returns the next event of the piece.
 func (s *scanner) next() scanEvent {
 	for s.pos < len(s.src) {
 		c := s.src[s.pos]
@@ -106,7 +106,7 @@ func (s *scanner) next() scanEvent {
 		case c == '"' && s.state >= atFirstKey:
 			event = s.begin()
 		case c == ',' && s.state == atComma:
-			s.behindValue()
+			s.afterValue()
 		case c <= ' ':
 			s.pos++
 		case c-'0' <= 9 && s.state == atValue:
@@ -122,8 +122,8 @@ func (s *scanner) next() scanEvent {
 	return scanMore
 }
 
-// behindValue takes the comma after a value, if that is next.
-func (s *scanner) behindValue() {
+// afterValue takes the comma after a value, if it is next.
+func (s *scanner) afterValue() {
 	if s.state = atComma; s.pos < len(s.src) && s.src[s.pos] == ',' {
 		s.pos++
 		if s.state = atKey; s.inArray() {
@@ -134,7 +134,7 @@ func (s *scanner) behindValue() {
 
 func (s *scanner) inArray() bool { return s.arrays>>(s.depth&31)&1 != 0 }
 
-// step takes one byte of the document's structure, or the first of a word.
+// step takes one byte of the document's structure, or the first byte of a word.
 func (s *scanner) step(c byte) scanEvent {
 	array := s.inArray()
 	switch {
@@ -152,8 +152,12 @@ func (s *scanner) step(c byte) scanEvent {
 	case s.state == atStart && c == '{', s.state == atValue, s.state == atFirstElement:
 		return s.value(c)
 	}
-	s.state = atLoss
-	return scanLost
+	return s.fail()
+}
+
+func (s *scanner) fail() scanEvent {
+	s.state = atFault
+	return scanFault
 }
 
 // value takes the first byte of a value.
@@ -173,8 +177,7 @@ func (s *scanner) value(c byte) scanEvent {
 		s.pos--
 		return s.beginWord()
 	}
-	s.state = atLoss
-	return scanLost
+	return s.fail()
 }
 
 // resume continues a name, string, word or skipped value.
@@ -191,12 +194,11 @@ func (s *scanner) resume(c byte) scanEvent {
 		s.pos++
 		return scanMore
 	}
-	s.state = atLoss
-	return scanLost
+	return s.fail()
 }
 
-// begin takes the quote that opens a name or string. If its end is near and it has no escapes, like nearly all but long texts, it is
-// taken whole: a loop over a few bytes costs less than two vector searches and a copy.
+// begin takes the quote that opens a name or string. A short one without escapes, as nearly all are, is taken whole: a loop over a few
+// bytes costs less than two vector searches and a copy.
 func (s *scanner) begin() scanEvent {
 	near := s.src[s.pos+1 : min(len(s.src), s.pos+nearby)]
 	if s.over = false; s.state <= atKey {
@@ -219,12 +221,12 @@ func (s *scanner) begin() scanEvent {
 	return s.string()
 }
 
-// ended takes the end of a string; after a name also the colon, if that is next.
+// ended takes the end of a string; after a name also the colon, if it is next.
 func (s *scanner) ended(token []byte) scanEvent {
 	s.found = token
 	switch s.state {
 	case inString:
-		s.behindValue()
+		s.afterValue()
 		return scanEnded
 	case inSkippedString:
 		s.state = inSkipped
@@ -238,7 +240,7 @@ func (s *scanner) ended(token []byte) scanEvent {
 	return scanNamed
 }
 
-// string takes the bytes of a string up to its end. It does not search for the quote again at every backslash, or a long text with
+// string takes the bytes of a string up to its end. It does not repeat the search for the quote at every backslash: a long text with
 // many escapes would take quadratic time.
 func (s *scanner) string() scanEvent {
 	p := s.src[s.pos:]
@@ -272,7 +274,7 @@ func (s *scanner) string() scanEvent {
 	return scanMore
 }
 
-// store adds to the token, if it matters.
+// store adds bytes to the token, if it is kept.
 func (s *scanner) store(p []byte) {
 	if s.state == inSkippedString || s.state == inString && !s.keep {
 		return
@@ -283,8 +285,8 @@ func (s *scanner) store(p []byte) {
 	s.token = append(s.token, p...)
 }
 
-// unescape takes the next byte of an escape sequence. An invalid sequence is taken as if it were valid: it cannot move the string's end.
-// Half of a surrogate pair counts as half of the pair's four bytes in UTF-8, and is kept as U+FFFD.
+// unescape takes the next byte of an escape sequence. It accepts invalid sequences, which cannot move the string's end. Half of a
+// surrogate pair counts as half of the pair's four bytes in UTF-8, and is kept as U+FFFD.
 func (s *scanner) unescape(c byte) {
 	switch {
 	case s.escape == 1 && c == 'u':
@@ -310,14 +312,14 @@ func (s *scanner) unescape(c byte) {
 	s.store(utf8.AppendRune(encoded[:0], s.unit))
 }
 
-// beginWord takes a number or a literal, whole if it is a plain integer that ends in this piece.
+// beginWord takes a number or a literal; a non-negative integer that ends in this piece is taken whole.
 func (s *scanner) beginWord() scanEvent {
 	s.over = false
 	for i, c := range s.src[s.pos:] {
 		if c == ',' || c == '}' {
 			s.found = s.src[s.pos : s.pos+i]
 			s.pos += i
-			s.behindValue()
+			s.afterValue()
 			return scanWord
 		}
 		if c-'0' > 9 {
@@ -345,8 +347,7 @@ func (s *scanner) word() scanEvent {
 	return scanMore
 }
 
-// skip counts brackets until the skipped value is closed. It does not distinguish braces from brackets, because nothing in the value is
-// read.
+// skip counts brackets until the skipped value is closed. Braces count as brackets, because nothing in the value is read.
 func (s *scanner) skip() {
 	for i, c := range s.src[s.pos:] {
 		switch c {

@@ -25,7 +25,7 @@ func scanned(document []byte, size int) string {
 		for event := s.next(); event != scanMore; event = s.next() {
 			token, whole, part, longer := s.found, !s.over, s.part, s.decoded
 			switch event {
-			case scanLost:
+			case scanFault:
 				return out.String() + "lost"
 			case scanOpened:
 				fmt.Fprintln(&out, "open", s.array)

@@ -8,23 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// Field names one of the usage numbers that the service is known to report.
+// Field is one of the usage numbers that the service is known to report.
 type Field uint8
 
-// The known fields, in the order in which the log line writes them. A number that the service reports both flat and in
-// a details object (cached_tokens and prompt_tokens_details.cached_tokens) is one field here.
+// The known fields, in the order of the log line. A number that the service reports both flat and in a details object (cached_tokens
+// and prompt_tokens_details.cached_tokens) is one field here.
 const (
 	InputTokens         Field = iota // input_tokens
 	OutputTokens                     // output_tokens
 	TotalTokens                      // total_tokens; absent on some models
 	ImageCount                       // image_count: pictures made, without those that failed
-	ImageTokens                      // image_tokens, or the same in input_tokens_details
-	VideoTokens                      // video_tokens, or the same in input_tokens_details
-	AudioTokens                      // audio_tokens, or the same in input_tokens_details
-	CachedTokens                     // cached_tokens, or the same in the input's details: input read from a cache
-	CacheCreationTokens              // cache_creation_input_tokens, or the same in the input's details
+	ImageTokens                      // image_tokens, also in input_tokens_details
+	VideoTokens                      // video_tokens, also in input_tokens_details
+	AudioTokens                      // audio_tokens, also in input_tokens_details
+	CachedTokens                     // cached_tokens, also in the input's details: input read from a cache
+	CacheCreationTokens              // cache_creation_input_tokens, also in the input's details
 	ReasoningTokens                  // reasoning_tokens in the output's details: tokens of the thinking chain
-	Width                            // width of each picture that was made, in pixels
+	Width                            // width of each picture, in pixels
 	Height                           // height, likewise
 	fieldCount
 )
@@ -47,7 +47,7 @@ var fieldNames = [fieldCount]string{
 // String returns the field's name as the service and the log line write it.
 func (f Field) String() string { return fieldNames[f] }
 
-// fieldAt names the usage number at a path below usage, fieldCount if it is not a known one.
+// fieldAt returns the field at a path below usage; fieldCount if the path is unknown.
 func fieldAt(path []byte) Field {
 	first, last := InputTokens, fieldCount-1
 	details, name, nested := bytes.Cut(path, []byte("."))
@@ -70,13 +70,13 @@ func fieldAt(path []byte) Field {
 }
 
 const (
-	// maxNumber bounds every usage number. Above it numbers are not exact in the accounts, whose scripts count in doubles.
+	// maxNumber bounds every usage number. Larger ones are not exact in the accounts, whose scripts count in doubles.
 	maxNumber = 1<<53 - 1
-	// maxOthers bounds the number of unknown fields of an answer, and maxPath the length of their names in bytes, so that an
-	// answer cannot make a Usage grow.
+	// maxOthers bounds the unknown fields of an answer, and maxPath the bytes of their names, so that an answer cannot make a Usage
+	// grow.
 	maxOthers = 16
 	maxPath   = 96
-	// maxSize is how long a size may be.
+	// maxSize bounds the bytes of a size.
 	maxSize = 32
 )
 
@@ -84,12 +84,12 @@ const (
 // array and a bit set instead of a map, because every frame of a stream fills one. A copy shares the unknown fields with the
 // original; only the Meter adds to them.
 type Usage struct {
-	present uint16 // bit f: values[f] was reported
-	values  [fieldCount]int64
-	others  []other
-	size    string // the text of the size with the most pixels
-	pixels  int64  // of it
-	made    bool   // the type of the cache is that of one that requests make
+	present  uint16 // bit f: values[f] was reported
+	values   [fieldCount]int64
+	others   []other
+	size     string // the text of the size with the most pixels
+	pixels   int64  // of that size
+	explicit bool   // the answer names an explicit cache
 }
 
 // other is a number under an unknown name.
@@ -101,8 +101,7 @@ type other struct {
 // Get returns the field's number; false if the answer does not report it.
 func (u *Usage) Get(f Field) (int64, bool) { return u.values[f], u.present&(1<<f) != 0 }
 
-// Raise sets the field to n unless it has a greater number already. Usage is cumulative, so the larger of two reports counts,
-// not their sum.
+// Raise sets the field to n unless its number is greater. Usage is cumulative, so the larger of two reports counts, not their sum.
 func (u *Usage) Raise(f Field, n int64) {
 	if u.present&(1<<f) == 0 || n > u.values[f] {
 		u.values[f] = n
@@ -113,44 +112,44 @@ func (u *Usage) Raise(f Field, n int64) {
 // Known reports whether the answer reports any number.
 func (u *Usage) Known() bool { return u.present != 0 || len(u.others) > 0 }
 
-// Tokens returns the tokens to charge: the larger of the total and of input plus output. Absent numbers count as 0; false if
-// all three are absent.
+// Tokens returns the tokens to charge: the total, or input plus output if that is more. Absent numbers count as 0; false if all
+// three are absent.
 func (u *Usage) Tokens() (int64, bool) {
 	const any = 1<<InputTokens | 1<<OutputTokens | 1<<TotalTokens
 	return max(u.values[TotalTokens], u.values[InputTokens]+u.values[OutputTokens]), u.present&any != 0
 }
 
-// addCached adds to the input what hit a cache or made one: Messages counts them beside it.
+// addCached adds the tokens read from and written to a cache to the input: Messages counts them separately.
 func (u *Usage) addCached() {
 	if u.present&(1<<InputTokens) != 0 {
 		u.values[InputTokens] = min(u.values[InputTokens]+u.values[CachedTokens]+u.values[CacheCreationTokens], maxNumber)
 	}
 }
 
-// Size returns the size of the pictures that were made: width × height, 0 if the answer does not say it, and the answer's word for it, which
-// is 1024*768 for a width and a height without a word. Of a stream it is the largest.
+// Size returns the size of the pictures: width × height, 0 if the answer does not report it, and the answer's text for it; for a width
+// and a height without a text it is such as 1024*768. Of a stream it is the largest.
 func (u *Usage) Size() (pixels int64, word string) {
-	const most = 1 << 26 // of a side; the product is exact
-	width, height := min(u.values[Width], most), min(u.values[Height], most)
+	const maxSide = 1 << 26 // the product is exact
+	width, height := min(u.values[Width], maxSide), min(u.values[Height], maxSide)
 	if word = u.size; word == "" && width*height > 0 {
 		word = strconv.FormatInt(width, 10) + "*" + strconv.FormatInt(height, 10)
 	}
 	return max(u.pixels, width*height), word
 }
 
-// HitsMadeCache reports whether the cache that was hit is one that requests make; absent, it is the service's own.
-func (u *Usage) HitsMadeCache() bool { return u.made }
+// HitsExplicitCache reports whether the cache that was hit is one that requests create explicitly; false also if the answer does not say.
+func (u *Usage) HitsExplicitCache() bool { return u.explicit }
 
-// takeText takes a text at a path below usage. It returns false if a number is expected there.
+// takeText takes a text at a path below usage; false: a number belongs there.
 func (u *Usage) takeText(path, text []byte) bool {
 	switch string(path) {
 	case "size":
 		n, isSize := pixelsOf(text)
-		if n > u.pixels || u.size == "" && !isSize && len(text) <= maxSize { // a stream says 0*0 before its first picture
+		if n > u.pixels || u.size == "" && !isSize && len(text) <= maxSize { // a stream reports 0*0 before its first picture
 			u.size, u.pixels = string(text), n
 		}
 	case "cache_type", "prompt_tokens_details.cache_type", "input_tokens_details.cache_type":
-		u.made = u.made || string(text) == "ephemeral"
+		u.explicit = u.explicit || string(text) == "ephemeral"
 	default:
 		return fieldAt(path) == fieldCount
 	}
@@ -171,8 +170,8 @@ func pixelsOf(size []byte) (n int64, isSize bool) {
 	return int64(width * height), true
 }
 
-// All yields the reported numbers by name: the known fields in their order, then the unknown ones as they were first
-// seen, under their path below usage ("output_tokens_details.text_tokens").
+// All yields the reported numbers by name: the known fields in order, then the unknown ones in the order of their arrival, under their
+// path below usage ("output_tokens_details.text_tokens").
 func (u *Usage) All() iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for f := range fieldCount {
@@ -188,7 +187,7 @@ func (u *Usage) All() iter.Seq2[string, float64] {
 	}
 }
 
-// Cover covers secrets in the names of unknown fields, which the answer chose. Copies keep the names that they have.
+// Cover covers secrets in the names of unknown fields, which the answer chose. Copies of the Usage keep their names.
 func (u *Usage) Cover(cover func(text string) string) {
 	u.others = slices.Clone(u.others)
 	for i := range u.others {
@@ -196,7 +195,7 @@ func (u *Usage) Cover(cover func(text string) string) {
 	}
 }
 
-// raiseOther is Raise for an unknown field. It returns false if there is no room for another name.
+// raiseOther is Raise for an unknown field; false: there are maxOthers names already.
 func (u *Usage) raiseOther(name []byte, value float64) bool {
 	if !utf8.Valid(name) {
 		name = bytes.ToValidUTF8(name, []byte("\uFFFD"))

@@ -92,8 +92,8 @@ func TestTextsOfTheUsage(t *testing.T) {
 			documents = append(documents, `{"usage":`+u+`}`)
 		}
 		r := read("text/event-stream", frames(documents...))
-		if pixels, word := r.Usage.Size(); pixels != tt.pixels || word != tt.word || r.Usage.HitsMadeCache() != tt.made || r.Odd != tt.odd {
-			t.Errorf("%s: %d pixels, %q, a made cache %t, odd %t", tt.usages, pixels, word, r.Usage.HitsMadeCache(), r.Odd)
+		if pixels, word := r.Usage.Size(); pixels != tt.pixels || word != tt.word || r.Usage.HitsExplicitCache() != tt.made || r.Odd != tt.odd {
+			t.Errorf("%s: %d pixels, %q, a made cache %t, odd %t", tt.usages, pixels, word, r.Usage.HitsExplicitCache(), r.Odd)
 		}
 	}
 }

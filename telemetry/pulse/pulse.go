@@ -1,13 +1,13 @@
-// Package pulse finds from the last requests whether the service works: how many of them failed there, or on the way to it, how, and since
-// when.
+// Package pulse judges from the last requests whether the service works: how many failed there or on the way to it, how, and since when.
 //
-// It is for people and for readiness's lines. It decides nothing: no request is refused for it.
+// It informs people and the lines of the readiness probe. It decides nothing: no request is refused because of it.
 package pulse
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,17 +21,17 @@ const (
 	Looked = 25
 	// lasts is how long a request counts.
 	lasts = time.Hour
-	// A fifth of them that failed is a fault, if they are leastFailed at least.
+	// One failure in share requests is a fault, if at least leastFailed failed.
 	share, leastFailed = 5, 3
 )
 
-// Outcome is how a request that the service was asked for ended.
+// Outcome is how a request that was sent to the service ended.
 type Outcome struct {
 	At   time.Time
-	Kind string // how it failed, in words; empty: it did not
+	Kind string // how it failed, in words; empty: it succeeded
 }
 
-// OutcomeOf is that of a request with this refusal, if any, and these statuses; false: the service was not asked.
+// OutcomeOf returns the outcome of a request with this refusal, if any, and these statuses; false: it was not sent to the service.
 func OutcomeOf(at time.Time, refusal string, status, upstream int) (o Outcome, asked bool) {
 	o.At = at
 	switch {
@@ -53,12 +53,12 @@ func OutcomeOf(at time.Time, refusal string, status, upstream int) (o Outcome, a
 
 // Fault is what is wrong with the service.
 type Fault struct {
-	Failed, Of int       // of the last requests
-	Text       string    // without since: "25 of the last 25 requests failed, could not be reached"
-	Since      time.Time // the first of the failures that count, or when the fault began, if that is known
+	Failed, Of int       // so many failed of so many last requests
+	Text       string    // such as "25 of the last 25 requests failed, could not be reached"; without Since
+	Since      time.Time // when the fault began, if that is known, else the first of the failures that count
 }
 
-// Judge looks at outcomes, the newest first. false: nothing is wrong, as far as is known.
+// Judge judges outcomes, newest first; false: they show no fault.
 func Judge(outcomes []Outcome, now time.Time) (f Fault, wrong bool) {
 	kinds := map[string]int{}
 	for _, o := range outcomes[:min(len(outcomes), Looked)] {
@@ -78,16 +78,14 @@ func Judge(outcomes []Outcome, now time.Time) (f Fault, wrong bool) {
 	return f, true
 }
 
-// Many reports whether so many of some requests failed that the service does not work.
+// Many reports whether the share of failed requests means that the service does not work.
 func Many(failed, of int64) bool { return failed > 0 && failed*share >= of }
 
-// words lists the kinds of failures, the most frequent first, with their numbers if there are several.
+// words lists the kinds of failures, most frequent first, with their numbers if there are several.
 func words(kinds map[string]int, failed int) string {
-	var list []string
-	for kind := range kinds {
-		list = append(list, kind)
-	}
-	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(kinds[b], kinds[a]), strings.Compare(a, b)) })
+	list := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(kinds[b], kinds[a]), strings.Compare(a, b))
+	})
 	for i, kind := range list {
 		if kinds[kind] < failed {
 			list[i] = fmt.Sprintf("%d %s", kinds[kind], kind)
@@ -96,18 +94,18 @@ func words(kinds map[string]int, failed int) string {
 	return strings.Join(list, ", ")
 }
 
-// Ring has the last outcomes of this process. Its zero value is empty; it is safe for concurrent use.
+// Ring holds the last outcomes of this process. Its zero value is empty; it is safe for concurrent use.
 type Ring struct {
 	mu    sync.Mutex
 	last  [Looked]Outcome
 	noted int
-	since time.Time // when the fault that goes on began; zero: nothing is wrong
+	since time.Time // when the current fault began; zero: none
 }
 
 // Note takes a finished request.
 func (r *Ring) Note(record *telemetry.Record) {
 	o, asked := OutcomeOf(record.Time.Add(record.Duration), record.Refusal, record.Status, record.UpstreamStatus)
-	if !asked || record.Endpoint == "tasks" { // a poll may concern what is long over
+	if !asked || record.Endpoint == "tasks" { // a poll may be about a task that ended long ago
 		return
 	}
 	r.mu.Lock()
@@ -125,7 +123,7 @@ func (r *Ring) Note(record *telemetry.Record) {
 	}
 }
 
-// outcomes lists them, the newest first.
+// outcomes lists them, newest first.
 func (r *Ring) outcomes() (list []Outcome) {
 	for i := range min(r.noted, Looked) {
 		list = append(list, r.last[(r.noted-1-i)%Looked])
@@ -133,7 +131,7 @@ func (r *Ring) outcomes() (list []Outcome) {
 	return list
 }
 
-// Fault is what is wrong, only from the requests of this process.
+// Fault returns what is wrong, judged by the requests of this process only.
 func (r *Ring) Fault(now time.Time) (Fault, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

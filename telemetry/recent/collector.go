@@ -14,17 +14,18 @@ import (
 // Every is how often a process posts.
 const Every = 10 * time.Second
 
-// postTime bounds one post. Posts run beside the requests, so they may take long.
+// postTime bounds one post. No request waits for a post, so it may take long.
 const postTime = 3 * time.Second
 
-// mostWaiting is how many minutes of teams wait at most while the store is away: a day of seventy teams.
-const mostWaiting = 100_000
+// maxWaiting bounds the minutes of teams that wait while the store is unreachable: a day of seventy teams.
+const maxWaiting = 100_000
 
 // Store takes what the replicas post. Its methods may be called from any goroutine.
 type Store interface {
-	// Post MUST add each [Hour] of a post once, also if it is posted again with the same number, and set Stored in those that it has
-	// now, and likewise each [LatencyPart], in their order. It MUST keep the newest lines of all posts for readers, [MostLines] of teams, [MostOfTeam] of one team while others have some and
-	// [MostUnknown] without a team, and set Kept if it has those of this one. It MUST NOT keep the post.
+	// Post MUST add each [Hour] and each [LatencyPart] of a post once, in order, also if it is posted again with the same number, and
+	// set Stored in those that it has now. For readers it MUST keep the newest lines of all posts: [MostLines] with a team,
+	// [MostOfTeam] of one team while others have some, and [MostUnknown] without a team. It MUST set Kept once it has the lines of
+	// this post. It MUST NOT retain the post.
 	Post(ctx context.Context, p *Post) error
 }
 
@@ -32,33 +33,33 @@ type Store interface {
 type Config struct {
 	Store Store
 	Now   func() time.Time // the clock
-	// Failed is called when posts begin to fail, with the error, and when they succeed again, with nil and how many minutes of
-	// teams were dropped meanwhile. Nil: not called.
+	// Failed is called with the error when posts begin to fail, and with nil when they succeed again. dropped is how many minutes of
+	// teams were dropped since the start. Nil: not called.
 	Failed func(err error, dropped int64)
-	// Crowded is called when, between two posts, one team, or the requests without a team, had more lines than are kept while
-	// others have some. Nil: not called.
+	// Crowded is called when one team, or the requests without a team, had more lines between two posts than its share. Nil: not
+	// called.
 	Crowded func()
 }
 
-// Collector takes what this process does and posts it. Create it with [New]; Run posts, Close posts the rest. It is safe for
-// concurrent use.
+// Collector collects counts, durations and lines of this process and posts them. Create it with [New]; Run posts, Close posts the
+// rest. It is safe for concurrent use.
 type Collector struct {
 	config  Config
 	shards  *shards
 	dropped atomic.Int64
-	failing atomic.Bool // posts fail
+	failing atomic.Bool // the last post failed
 
 	mu      sync.Mutex // held during a post
 	waiting waiting
 	lines   []Line // not posted yet
 }
 
-// New returns a collector that posts nothing by itself.
+// New returns a collector. It posts only when called.
 func New(config Config) *Collector {
 	return &Collector{config: config, shards: newShards(), waiting: waiting{from: rand.Text()[:10], hours: map[hourOf]*hour{}}}
 }
 
-// Note takes a finished request and its line by [telemetry.Record.AppendLine]. It keeps neither, and never waits for the store.
+// Note collects a finished request and its line by [telemetry.Record.AppendLine]. It retains neither, and never waits for the store.
 func (c *Collector) Note(r *telemetry.Record, line []byte) {
 	ended := r.Time.Add(r.Duration)
 	if r.Time.IsZero() {
@@ -72,7 +73,7 @@ func (c *Collector) Note(r *telemetry.Record, line []byte) {
 	s.listFor(r.Team, counts).add(ended, line)
 }
 
-// State is nil while posts succeed; otherwise an error, in words without secrets.
+// State returns nil while posts succeed, else an error without secrets.
 func (c *Collector) State() error {
 	if !c.failing.Load() {
 		return nil
@@ -80,7 +81,7 @@ func (c *Collector) State() error {
 	return fmt.Errorf("the counts of the last minutes wait in this process; %d minutes of teams were dropped since the start", c.Dropped())
 }
 
-// Dropped is how many minutes of teams were dropped, because the store was away for too long.
+// Dropped returns how many minutes of teams were dropped because the store was unreachable for too long.
 func (c *Collector) Dropped() int64 { return c.dropped.Load() }
 
 // Run posts at every interval until ctx ends.
@@ -112,7 +113,7 @@ func (c *Collector) left() bool {
 	return len(c.waiting.hours) > 0 || c.waiting.measuring.left()
 }
 
-// Post posts what was taken. What could not be posted is posted again the next time.
+// Post posts what was collected. The next call repeats what could not be posted.
 func (c *Collector) Post(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,31 +128,31 @@ func (c *Collector) Post(ctx context.Context) error {
 	err := c.config.Store.Post(call, p)
 	c.waiting.posted(p)
 	if p.Kept {
-		clear(c.lines) // or it would keep their texts in memory
+		clear(c.lines) // frees their texts
 		c.lines = c.lines[:0]
 	}
-	c.tell(err)
+	c.report(err)
 	return err
 }
 
-// mostPosted is how many lines may be posted unsorted: those of the shards, also of a single team that is busy.
-const mostPosted = MostLines + MostOfTeam/2 + MostUnknown
+// maxPosted is how many lines are posted unsorted: the most that the shards hold, also of a single busy team.
+const maxPosted = MostLines + MostOfTeam/2 + MostUnknown
 
-// gather takes everything out of the shards. It drops lines that the store would not keep.
+// gather empties the shards. It drops lines that the store would not keep.
 func (c *Collector) gather() {
 	lines, lost := c.shards.drain(c.waiting.add, c.waiting.measuring.add, c.lines)
 	most, share := shares(lines)
-	if c.lines = lines; most > share && share < MostLines || len(lines) > mostPosted { // some could not be posted, perhaps
+	if c.lines = lines; most > share && share < MostLines || len(lines) > maxPosted { // lines of a failed post may be among them
 		c.lines = newest(lines)
 	}
 	if c.config.Crowded != nil && (lost || most > share && share < MostLines) {
 		c.config.Crowded()
 	}
-	c.dropped.Add(c.waiting.bound(mostWaiting))
+	c.dropped.Add(c.waiting.bound(maxWaiting))
 }
 
-// tell reports that posts begin to fail, and that they succeed again.
-func (c *Collector) tell(err error) {
+// report calls Failed when posts begin to fail or succeed again.
+func (c *Collector) report(err error) {
 	if c.failing.Swap(err != nil) != (err != nil) && c.config.Failed != nil {
 		c.config.Failed(err, c.dropped.Load())
 	}

@@ -1,11 +1,11 @@
-// Package recent keeps what requests did recently: counts by team and minute of the last two days, and the last requests of all
-// replicas, each as its log line.
+// Package recent keeps recent traffic: counts by team and minute of the last two days, and the last requests of all replicas, each as
+// its log line.
 //
-// It is for charts and lists of the console. It is not for billing: the ledger of package limit is. A [Collector] takes what the
-// process did, and posts it every few seconds to a store that all replicas share. The store has two forms: [Memory] and [Redis].
+// It serves the console's charts and lists. Billing uses the ledger of package limit instead. A [Collector] collects in the process and
+// posts every few seconds to a store that all replicas share. The store has two forms: [Memory] and [Redis].
 //
 // It promises that a request waits neither for a store nor for the requests of other cores, that each count arrives once even if
-// a reply is lost, that memory is bounded while the store is away, and that no prompt, body or key is in it.
+// a reply is lost, that memory is bounded while the store is unreachable, and that it holds no prompt, body or key.
 package recent
 
 import (
@@ -19,17 +19,17 @@ import (
 	"sluice/telemetry"
 )
 
-// Counts are what requests did together. What they used is in the ledger.
+// Counts are counts of finished requests. Their usage is in the ledger.
 type Counts struct {
-	Requests int64                // that ended
-	Failed   int64                // of them, those that failed at the service, as [Failed] says
-	Polls    int64                // of them, polls of tasks that did not fail and were not refused
-	Overhead time.Duration        // Sluice's own part of the requests' time, added up, in whole microseconds
+	Requests int64
+	Failed   int64                // requests that failed at the service; see [Failed]
+	Polls    int64                // polls of tasks that neither failed nor were refused
+	Overhead time.Duration        // the sum of Sluice's own part of their time, in whole microseconds
 	Refusals map[string]int64     // by stage/reason; nil: none
-	Rules    map[string]RuleCount // the rules that were broken, by id; nil: none
+	Rules    map[string]RuleCount // the broken rules, by id; nil: none
 }
 
-// Refused is how many requests Sluice refused, as [Refused] counts.
+// Refused returns how many requests Sluice refused; see [Refused].
 func (c *Counts) Refused() (n int64) {
 	for name, m := range c.Refusals {
 		if Refused(name) {
@@ -77,8 +77,7 @@ func (c *Counts) request(r *telemetry.Record) {
 	c.Overhead += r.Overhead.Truncate(time.Microsecond)
 }
 
-// The names of the counts in a text. A refusal is named by its stage and reason, which have a slash between them, a rule by its id
-// with a mark after it.
+// The names of the counts in a text. A refusal's name is stage/reason, a rule's is its id and a mark.
 const (
 	nameRequests = "n"
 	nameFailed   = "e"
@@ -88,7 +87,7 @@ const (
 	markRefused  = ":r"
 )
 
-// text writes the counts that are not 0, such as "n=12 o=5300 throttle/rate=3".
+// text encodes the counts that are not 0, such as "n=12 o=5300 throttle/rate=3".
 func (c *Counts) text() string {
 	var b []byte
 	write := func(name string, n int64) {
@@ -114,7 +113,7 @@ func (c *Counts) text() string {
 	return string(b)
 }
 
-// read adds the counts of a text. It ignores unknown names, which a newer version may have written.
+// read adds the counts of a text. It ignores unknown names, which a later version may have written.
 func (c *Counts) read(text string) {
 	for part := range strings.SplitSeq(text, " ") {
 		name, value, _ := strings.Cut(part, "=")
@@ -143,14 +142,14 @@ func (c *Counts) read(text string) {
 	}
 }
 
-// Minute is what the requests of a team did in one minute.
+// Minute are the counts of a team in one minute.
 type Minute struct {
 	Team string    // empty: all requests, also those without a valid key
-	At   time.Time // when the minute begins, in UTC
+	At   time.Time // the minute's beginning, in UTC
 	Counts
 }
 
-// sortMinutes puts minutes in order: by team, then by time.
+// sortMinutes sorts by team, then by time.
 func sortMinutes(list []Minute) {
 	slices.SortFunc(list, func(a, b Minute) int { return cmp.Or(strings.Compare(a.Team, b.Team), a.At.Compare(b.At)) })
 }
@@ -158,18 +157,18 @@ func sortMinutes(list []Minute) {
 // Kept is how long minutes are kept.
 const Kept = 48 * time.Hour
 
-// RuleCount is how often requests broke a rule.
+// RuleCount counts the requests that broke a rule.
 type RuleCount struct {
-	Warned  int64 // the client was warned
-	Refused int64 // the rule refused the request
+	Warned  int64 // requests whose client was warned
+	Refused int64 // requests that the rule refused
 }
 
-// Plus adds other counts.
+// Plus returns the sum.
 func (n RuleCount) Plus(m RuleCount) RuleCount {
 	return RuleCount{n.Warned + m.Warned, n.Refused + m.Refused}
 }
 
-// ruleCount is that of one request.
+// ruleCount returns the count of one request.
 func ruleCount(refused bool) RuleCount {
 	if refused {
 		return RuleCount{Refused: 1}

@@ -12,24 +12,24 @@ import (
 
 // Filter selects requests. The zero value selects all.
 type Filter struct {
-	Teams    []string  // of any of these; nil: of all, and those without a team
-	ID       string    // of one request; empty: any
-	Any      string    // an id of the request, of its answer, its trace, its task or its key, or the first [LeastID] bytes of it or more
+	Teams    []string  // nil: all teams, and requests without one
+	ID       string    // the request's id; empty: any
+	Any      string    // an id of the request, its answer, its trace, its task or its key, or a prefix of [LeastID] bytes or more; empty: any
 	Status   int       // HTTP status; 0: any
 	Class    Class     // of the status; empty: any
 	Refusal  string    // stage/reason, or a stage, or [AnyRefusal]; empty: any outcome
 	Model    string    // empty: any
-	Key      string    // the key's id, or jwt: and a workload; empty: any
+	Key      string    // the key's id, or "jwt:" and a workload; empty: any
 	Tag      string    // one pair, such as project=alpha, or all of them; empty: any
 	Endpoint string    // empty: any
-	Limit    string    // [Request.LimitName] of what refused it; empty: any
-	Rule     string    // the id of a rule that refused it, or that it was warned of; empty: any
-	NoPolls  bool      // without polls of tasks
-	From     time.Time // that arrived then or later; zero: no bound
-	To       time.Time // that arrived before; zero: no bound
-	Cursor   string    // [Page.Next] of the page before; empty: the newest requests
+	Limit    string    // the limit that refused it, see [Request.LimitName]; empty: any
+	Rule     string    // the id of a rule that refused it or of which the client was warned; empty: any
+	NoPolls  bool      // leave out polls of tasks
+	From     time.Time // the first time of arrival; zero: no bound
+	To       time.Time // the end of the times of arrival, exclusive; zero: no bound
+	Cursor   string    // [Page.Next] of the previous page; empty: the newest requests
 	Size     int       // requests on a page; 0: 50; at most [MostLines]
-	Suggest  bool      // the page has Names, too
+	Suggest  bool      // also fill the page's Names
 }
 
 // Class is a class of statuses.
@@ -42,7 +42,7 @@ const (
 	ClassFailed Class = "failed" // see [Failed]
 )
 
-// LeastID is how much of an id is enough to find it.
+// LeastID is the least length of a prefix of an id, in bytes.
 const LeastID = 8
 
 const (
@@ -50,29 +50,29 @@ const (
 	largestPage = MostLines
 )
 
-// AnyRefusal selects every request that Sluice refused, as [Refused] counts.
+// AnyRefusal selects every request that Sluice refused; see [Refused].
 const AnyRefusal = "any"
 
-// Refused reports whether Sluice refused a request that ended with a refusal, or none. Refusals of the stage forward are failures of the
-// exchange with the service.
+// Refused reports whether a refusal, "" for none, means that Sluice refused the request. Refusals of the stage forward are failures of
+// the exchange with the service.
 func Refused(refusal string) bool { return refusal != "" && !strings.HasPrefix(refusal, "forward/") }
 
-// Failed reports whether a request failed at the service, or on the way to it and back.
+// Failed reports whether a request failed at the service or on the way to it or back.
 func Failed(refusal string, status int) bool {
 	return refusal == "" && status >= 500 || strings.HasPrefix(refusal, "forward/")
 }
 
-// Page is a page of requests: those that ended last are first.
+// Page is a page of requests, by the time when they ended, newest first.
 type Page struct {
 	Requests []Request
 	Next     string // the cursor of the next page; empty: this is the last one
-	Names    Names  // of all requests of the teams of the filter, if it suggests
+	Names    Names  // of all requests of the filter's teams; only with Filter.Suggest
 }
 
 // ErrCursor is the error of a cursor that no page returned.
 var ErrCursor = errors.New("the cursor does not come from a page")
 
-// cursor is a place in the list: after the first skip requests that ended at a time.
+// cursor is a position in the list: after the first skip requests that ended at a time.
 type cursor struct {
 	at   int64 // microseconds since 1970
 	skip int
@@ -91,7 +91,7 @@ func readCursor(text string) (c cursor, err error) {
 	return c, nil
 }
 
-// page returns a page of lines, which were read and are sorted, oldest first.
+// page returns a page of lines, whose fields are read and which are sorted, oldest first.
 func (f *Filter) page(lines []Line) (p Page, err error) {
 	from := cursor{at: -1}
 	if f.Cursor != "" {
@@ -108,7 +108,7 @@ func (f *Filter) page(lines []Line) (p Page, err error) {
 	}
 	at, last := cursor{at: -1}, cursor{}
 	for _, line := range slices.Backward(lines) {
-		if !f.From.IsZero() && line.At.Before(f.From) { // it arrived still earlier
+		if !f.From.IsZero() && line.At.Before(f.From) { // it ended before From, so it arrived before From
 			break
 		}
 		if micros := line.At.UnixMicro(); at.at != micros {
@@ -119,8 +119,8 @@ func (f *Filter) page(lines []Line) (p Page, err error) {
 			continue
 		}
 		r, err := line.whole()
-		if err != nil || f.Limit != "" && f.Limit != r.LimitName() || r.At.Before(f.From) || !f.To.IsZero() && !r.At.Before(f.To) { // an error: a line of a later version, perhaps
-			continue
+		if err != nil || f.Limit != "" && f.Limit != r.LimitName() || r.At.Before(f.From) || !f.To.IsZero() && !r.At.Before(f.To) {
+			continue // an error: perhaps a later version wrote the line
 		}
 		if len(p.Requests) == size {
 			p.Next = last.String()
@@ -144,7 +144,7 @@ func (f *Filter) admits(l *fields) bool {
 
 func (f *Filter) ofTeams(l *fields) bool { return f.Teams == nil || slices.Contains(f.Teams, l.team) }
 
-// ofOutcome reports whether a request ended as the filter asks.
+// ofOutcome reports whether a request's outcome is one that the filter selects.
 func (f *Filter) ofOutcome(l *fields) bool {
 	switch f.Class {
 	case ClassClient, ClassServer:
@@ -161,20 +161,20 @@ func (f *Filter) ofOutcome(l *fields) bool {
 		(f.Refusal == "" || f.Refusal == l.refusal || f.Refusal == AnyRefusal && Refused(l.refusal) || strings.HasPrefix(l.refusal, f.Refusal+"/"))
 }
 
-// has reports whether an id of the request is this one, or begins with it.
+// has reports whether one of the request's ids is id or has it as a prefix.
 func (l *fields) has(id string) bool {
 	return slices.ContainsFunc([]string{l.id, l.upstreamID, l.traceID, l.task, l.key}, func(own string) bool {
 		return own == id || len(id) >= LeastID && strings.HasPrefix(own, id)
 	})
 }
 
-// Names are the values that requests have, each once and sorted.
+// Names are the distinct values of requests' fields, sorted.
 type Names struct{ Teams, Keys, Tags, Models, Endpoints, Refusals, Rules []string }
 
-// mostNames is how many values of one sort are named.
-const mostNames = 100
+// maxNames bounds the values of one field.
+const maxNames = 100
 
-// names are those of the requests of the filter's teams.
+// names returns the names of the requests of the filter's teams.
 func (f *Filter) names(lines []Line) (n Names) {
 	found := [7]map[string]bool{}
 	for i := range found {
@@ -187,7 +187,7 @@ func (f *Filter) names(lines []Line) (n Names) {
 		}
 		for j, values := range [7][]string{{l.team}, {l.key}, strings.Split(l.tag, ","), {l.model}, {l.endpoint}, {l.refusal}, l.rules} {
 			for _, value := range values {
-				if value != "" && len(found[j]) < mostNames {
+				if value != "" && len(found[j]) < maxNames {
 					found[j][value] = true
 				}
 			}

@@ -11,22 +11,22 @@ import (
 	"sluice/telemetry/latency"
 )
 
-// What is a duration that is measured.
+// What is a kind of duration.
 type What string
 
-// The durations. Those of requests are of requests that the service answered, but Sluice's own, which every request has.
+// The kinds of durations. Service and FirstByte are measured only for requests that the service answered.
 const (
 	Service   What = "service"    // waiting for the service, until the last byte of its answer
 	FirstByte What = "first_byte" // from arrival to the first byte of the answer, without the time in the queue
 	Own       What = "sluice"     // Sluice's own part
-	Queue     What = "queue"      // a task's, until it runs
-	Run       What = "run"        // a task's, until it ends
+	Queue     What = "queue"      // of a task, until it runs
+	Run       What = "run"        // of a task, from then until it ends
 )
 
-// Whats are the durations in their order.
+// Whats are the kinds in order.
 var Whats = []What{Service, FirstByte, Own, Queue, Run}
 
-// LatencyStep is the step of time of histograms. Finer ones would need more room than an hour of a model may take.
+// LatencyStep is the resolution of histograms over time. A finer one would need more memory than an hour of a model may take.
 const LatencyStep = 5 * time.Minute
 
 const stepsAnHour = int(time.Hour / LatencyStep)
@@ -40,22 +40,22 @@ const (
 	ByEndpoint By = "endpoint"
 )
 
-// Latency are the durations of one sort in a step, of a model or an endpoint.
+// Latency is the histogram of one kind of duration in a step, of a model or an endpoint.
 type Latency struct {
 	Of    string // the model, from a closed set, or the endpoint
 	What  What
-	Start time.Time // of the step, in UTC
+	Start time.Time // the step's beginning, in UTC
 	latency.Histogram
 }
 
-// series names the histograms of an hour of which one is in each step.
+// series names a series of histograms, one for each step.
 type series struct {
 	by   By
 	of   string
 	what What
 }
 
-// field is its name in Redis. Names of models may have any byte but this one.
+// field returns its field in Redis. A model's name may have any byte but NUL.
 func (s series) field() string { return string(s.by) + "\x00" + string(s.what) + "\x00" + s.of }
 
 func readSeries(field string) (s series, ok bool) {
@@ -69,10 +69,10 @@ func readSeries(field string) (s series, ok bool) {
 // measuredOf names what is measured together.
 type measuredOf struct {
 	model, endpoint string
-	step            int64 // since 1970
+	step            int64 // steps since 1970
 }
 
-// measured has a histogram for each of Whats; nil: nothing was measured.
+// measured has a histogram for each of Whats; nil: empty.
 type measured [5]*latency.Histogram
 
 func (m *measured) note(what int, d time.Duration) {
@@ -82,7 +82,7 @@ func (m *measured) note(what int, d time.Duration) {
 	m[what].Note(d)
 }
 
-// request measures a request. Polls are none: they are answered from what is known.
+// measure measures a request. Requests about tasks are not measured: most are answered from the cache.
 func (s *shard) measure(r *telemetry.Record, ended time.Time) {
 	if r.Endpoint == "" || r.Endpoint == "tasks" {
 		return
@@ -106,9 +106,10 @@ func (s *shard) measured(of measuredOf) *measured {
 	return m
 }
 
-// NoteTask takes a task that has ended; label is its model, from a closed set. It keeps nothing of it, and never waits for the store.
+// NoteTask collects the durations of a task that has ended; label is its model, from a closed set. It does not retain the task, and never
+// waits for the store.
 func (c *Collector) NoteTask(label string, t *telemetry.Task) {
-	if t.Started.IsZero() { // the service does not say how long it waited
+	if t.Started.IsZero() { // the service does not report how long it was queued
 		return
 	}
 	s := c.shards.take()
@@ -119,29 +120,29 @@ func (c *Collector) NoteTask(label string, t *telemetry.Task) {
 	m.note(4, run)
 }
 
-// LatencyPart is some of what a process measured in an hour and was not posted yet.
+// LatencyPart are some unposted histograms of a process in an hour.
 type LatencyPart struct {
-	Begins  time.Time
-	Number  int64 // of the process's posts, from 1; each has a greater one
+	Begins  time.Time // the hour's beginning
+	Number  int64     // ascending over the process's parts, from 1
 	Entries []LatencyEntry
 	Stored  bool // set by the store
 }
 
-// LatencyEntry are the durations of a series in a step of the hour, from 0.
+// LatencyEntry is the histogram of a series in a step.
 type LatencyEntry struct {
 	series
-	step int
+	step int // of the hour, from 0
 	*latency.Histogram
 }
 
 const (
-	// inLatencyPart is how many entries a part has: Redis serves others between two parts.
+	// inLatencyPart bounds the entries of a part: Redis serves other clients between two parts.
 	inLatencyPart = 16
-	// mostMeasured is how many entries wait at most while the store is away.
-	mostMeasured = 20_000
+	// maxMeasured bounds the entries that wait while the store is unreachable.
+	maxMeasured = 20_000
 )
 
-// measuring is what was measured and not posted yet. As with hours, what is under way stays unchanged until the store has it.
+// measuring holds the unposted histograms. As with hours, what was sent stays unchanged until the store has it.
 type measuring struct {
 	sent []*LatencyPart
 	next map[measuredAt]*latency.Histogram
@@ -149,10 +150,10 @@ type measuring struct {
 
 type measuredAt struct {
 	series
-	step int64 // since 1970
+	step int64 // steps since 1970
 }
 
-// add takes what was measured together, once by model and once by endpoint. A model without a name is left out.
+// add adds what was measured together, once by model and once by endpoint. A model without a name is left out.
 func (w *measuring) add(of measuredOf, m *measured) {
 	for i, h := range m {
 		if h == nil {
@@ -170,7 +171,7 @@ func (w *measuring) addTo(at measuredAt, h *latency.Histogram) {
 		w.next = map[measuredAt]*latency.Histogram{}
 	}
 	if w.next[at] == nil {
-		if len(w.next) >= mostMeasured {
+		if len(w.next) >= maxMeasured {
 			return
 		}
 		w.next[at] = new(latency.Histogram)
@@ -178,7 +179,7 @@ func (w *measuring) addTo(at measuredAt, h *latency.Histogram) {
 	w.next[at].Add(h)
 }
 
-// post lists what is to be sent; number counts the parts.
+// post returns the parts to send; number counts the parts.
 func (w *measuring) post(number *int64) []*LatencyPart {
 	if len(w.sent) > 0 {
 		return w.sent
@@ -200,19 +201,19 @@ func (w *measuring) post(number *int64) []*LatencyPart {
 
 func (w *measuring) left() bool { return len(w.sent)+len(w.next) > 0 }
 
-// posted forgets what the store has.
+// posted drops the parts that the store has.
 func (w *measuring) posted() {
 	w.sent = slices.DeleteFunc(w.sent, func(p *LatencyPart) bool { return p.Stored })
 }
 
-// sortLatencies puts them in order: by name, then by what, then by time.
+// sortLatencies sorts by name, then by kind, then by time.
 func sortLatencies(list []Latency) {
 	slices.SortFunc(list, func(a, b Latency) int {
 		return cmp.Or(strings.Compare(a.Of, b.Of), cmp.Compare(slices.Index(Whats, a.What), slices.Index(Whats, b.What)), a.Start.Compare(b.Start))
 	})
 }
 
-// hours lists the hours of a span.
+// hours returns the beginnings of the hours of a span.
 func hours(from, to time.Time) (list []time.Time) {
 	for at := from.UTC().Truncate(time.Hour); at.Before(to); at = at.Add(time.Hour) {
 		list = append(list, at)

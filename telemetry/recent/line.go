@@ -15,24 +15,24 @@ import (
 	"sluice/telemetry"
 )
 
-// How many requests are kept, of all replicas together. Those without a team have a list of their own, and no team fills the list
-// of the teams, so that no client pushes out the requests of others.
+// The bounds of the kept requests, of all replicas together. Requests without a team have a list of their own, and a team has only a
+// share of the teams' list, so that no client displaces the requests of others.
 const (
 	MostLines   = 10_000
 	MostOfTeam  = MostLines / 4 // while other teams have some
-	MostUnknown = 500           // requests without a team, beside the others
+	MostUnknown = 500           // requests without a team, in addition
 )
 
-// Bound is the bound of the lines that are kept, in words.
+// Bound states the bounds of the kept lines.
 const Bound = "kept requests: 500 without a team, 2500 of one team while others have some, 10000 of all teams"
 
 // Line is a finished request.
 type Line struct {
-	At   time.Time // when it ended, to the microsecond, in UTC: the newest lines are those of requests that ended last, however long they took
+	At   time.Time // when it ended, to the microsecond, in UTC; lines are sorted by it
 	Text string    // its log line, in JSON, without a line end
 
-	read  *fields // of Text; nil: they were not read yet
-	owner string  // the team, once it was looked up
+	read  *fields // of Text; nil: not read yet
+	owner string  // caches team; empty: not looked up
 }
 
 func (l Line) compare(other Line) int {
@@ -41,7 +41,7 @@ func (l Line) compare(other Line) int {
 
 func (l Line) equal(other Line) bool { return l.compare(other) == 0 }
 
-// team is the team in the text; empty: no team.
+// team returns the team in the text; empty: no team.
 func (l Line) team() string {
 	if l.read != nil {
 		return l.read.team
@@ -53,15 +53,15 @@ func (l Line) team() string {
 	return team
 }
 
-// newest sorts lines, oldest first, drops repetitions, and leaves the newest ones that are kept. A line may have been posted twice,
-// because the reply to the first post was lost.
+// newest sorts lines, oldest first, removes duplicates, and returns the lines that are kept. A line is posted twice if the reply to the
+// first post was lost.
 func newest(lines []Line) []Line {
 	slices.SortFunc(lines, Line.compare)
 	lines = slices.CompactFunc(lines, Line.equal)
 	return last(lines, 1)
 }
 
-// last leaves the last lines that are kept, or several times as many, in their order.
+// last returns the last lines within the bounds, which are multiplied by times, in order.
 func last(lines []Line, times int) []Line {
 	_, share := shares(lines)
 	left, unknown, teams := times*MostLines, times*MostUnknown, map[string]int{}
@@ -85,7 +85,7 @@ func last(lines []Line, times int) []Line {
 	return slices.Delete(lines, 0, to)
 }
 
-// shares returns how many lines the team with most has, and how many a team may have.
+// shares returns the most lines of a team, and how many a team may have.
 func shares(lines []Line) (most, share int) {
 	teams := map[string]int{}
 	for i := range lines {
@@ -100,7 +100,7 @@ func shares(lines []Line) (most, share int) {
 	return most, MostLines
 }
 
-// fields are those of a line by which requests are selected. They are read once, for all readers of the line.
+// fields are the members of a line that filters use. They are read once for all readers of the line.
 type fields struct {
 	id, upstreamID, traceID, team, key, endpoint, model, task, refusal, tag string
 
@@ -111,7 +111,7 @@ type fields struct {
 	whole atomic.Pointer[Request] // nil: not read yet
 }
 
-// read reads the fields of lines, in place.
+// read sets the fields of lines, in place.
 func read(lines []Line) []Line {
 	for i := range lines {
 		lines[i].read = lines[i].fields()
@@ -119,7 +119,7 @@ func read(lines []Line) []Line {
 	return lines
 }
 
-// fields finds the members where [telemetry.Record.AppendLine] writes them, which takes a twentieth of reading the whole line.
+// fields finds the members by searching for their names, which takes a twentieth of the time of decoding the whole line.
 func (l Line) fields() *fields {
 	f, plain, method := new(fields), true, ""
 	for _, m := range [...]struct {
@@ -150,19 +150,19 @@ func (l Line) fields() *fields {
 	}
 	f.poll = isPoll(f.endpoint, method)
 	if _, list, found := strings.Cut(l.Text, `,"rules":`); found {
-		_ = json.NewDecoder(strings.NewReader(list)).Decode(&f.rules) // otherwise there are none
+		_ = json.NewDecoder(strings.NewReader(list)).Decode(&f.rules) // an error leaves them empty
 	}
 	_, rest, _ := strings.Cut(l.Text, `,"status":`)
 	end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
-	f.status, _ = strconv.Atoi(rest[:max(end, 0)]) // otherwise it is 0, which no filter selects
+	f.status, _ = strconv.Atoi(rest[:max(end, 0)]) // an error leaves 0, which no filter selects
 	return f
 }
 
-// isPoll reports whether a request asks how a task is.
+// isPoll reports whether a request is a poll of a task.
 func isPoll(endpoint, method string) bool { return endpoint == "tasks" && method == "GET" }
 
-// member is the text of a member; empty: no such member. Quotes within texts are escaped, so a name that is found is a member's.
-// plain is false if the text has an escape, and so is not the value.
+// member returns the text of the member that begins with name; empty: no such member. Quotes inside texts are escaped, so a match is
+// always a member. plain is false if the text has escapes, and so is not the value.
 func (l Line) member(name string) (text string, plain bool) {
 	_, rest, found := strings.Cut(l.Text, name)
 	if !found {
@@ -172,7 +172,7 @@ func (l Line) member(name string) (text string, plain bool) {
 	return text, found && !strings.Contains(text, `\`)
 }
 
-// whole is the whole request.
+// whole decodes the whole request, once for all readers of the line.
 func (l Line) whole() (*Request, error) {
 	if r := l.read.whole.Load(); r != nil {
 		return r, nil
@@ -199,19 +199,19 @@ type Request struct {
 	Endpoint   string   `json:"endpoint"`
 	Kind       string   `json:"kind"`
 	Model      string   `json:"model"`
-	Task       string   `json:"task"`            // that it made or concerns
+	Task       string   `json:"task"`            // that it created or queried
 	Status     int      `json:"status"`          // 499: the client left first
 	Refusal    string   `json:"refusal"`         // stage/reason; empty: Sluice did not refuse it
 	Cache      string   `json:"cache"`           // of a poll: the source of its answer
 	Front      string   `json:"front"`           // the client's dialect; empty: the service's own
 	Tag        string   `json:"tag"`             // its pairs, such as project=alpha,user=42
 	Upstream   int      `json:"upstream_status"` // the service's status; 0: none
-	Reason     string   `json:"reason"`          // the message with which Sluice refused it; empty: it was not, or by an older replica
-	Rules      []string `json:"rules"`           // for which it was refused, or that it was warned of
+	Reason     string   `json:"reason"`          // the message with which Sluice refused it; empty: not refused, or by an older replica
+	Rules      []string `json:"rules"`           // the rules that refused it, or of which its client was warned
 
-	Limit telemetry.Limit `json:"-"` // that refused it, as it stood then; zero: none
+	Limit telemetry.Limit `json:"-"` // the limit that refused it, as it stood then; zero: none
 
-	Usage    map[string]float64 `json:"usage"` // as the answer reported it; nil: it did not
+	Usage    map[string]float64 `json:"usage"` // as the answer reported it; nil: not reported
 	Cost     telemetry.Cost     `json:"-"`     // what it was charged
 	Duration time.Duration      `json:"-"`
 	Overhead time.Duration      `json:"-"` // Sluice's own part of Duration
@@ -219,7 +219,8 @@ type Request struct {
 	Line string `json:"-"` // the whole log line, in JSON
 }
 
-// LimitName names the limit that refused a request, and whose it is: images-day of team search, requests of key 7f3k9q2m4x1c; empty: none did.
+// LimitName returns the limit that refused the request and its owner, such as "images-day of team search" or "requests of key
+// 7f3k9q2m4x1c"; empty: no limit refused it.
 func (r *Request) LimitName() string {
 	switch l := &r.Limit; {
 	case l.Name == "":
@@ -233,9 +234,9 @@ func (r *Request) LimitName() string {
 	}
 }
 
-// request reads a line.
+// request decodes the line.
 func (l Line) request() (Request, error) {
-	// An older replica calls the member tags. Inside a value the quotes are escaped, so nothing else is replaced.
+	// Older replicas call the member tags. Quotes inside values are escaped, so nothing else is replaced.
 	l.Text = strings.Replace(l.Text, `,"tags":"`, `,"tag":"`, 1)
 	var in struct {
 		Request
@@ -255,7 +256,7 @@ func (l Line) request() (Request, error) {
 	if r.Cost.Known = in.Cost != nil; r.Cost.Known {
 		r.Cost.Flag, _ = in.Cost["flag"].(string)
 		for i := range unit.Table {
-			n, _ := in.Cost[string(unit.Names[i])].(float64) // an older replica does not know the unit
+			n, _ := in.Cost[string(unit.Names[i])].(float64) // 0 if an older replica does not know the unit
 			r.Cost.Amounts[i] = r.Cost.Money.Amount(unit.Names[i], n)
 		}
 	}

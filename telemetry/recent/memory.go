@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// mostKept is how many minutes of teams the memory form keeps at most; beyond it the oldest hours are dropped first.
-const mostKept = 200_000
+// maxKept bounds the minutes of teams in the memory form; the oldest hours are dropped first.
+const maxKept = 200_000
 
-// Memory keeps what one process did. Its zero value is not usable; create it with [NewMemory]. It is safe for concurrent use.
+// Memory is the store of a single process. Create it with [NewMemory]. It is safe for concurrent use.
 type Memory struct {
 	now func() time.Time
 
@@ -19,10 +19,10 @@ type Memory struct {
 	hours map[hourOf]*keptHour
 	size  int // minutes in hours
 
-	measured map[time.Time]*measuredHour // by when the hour begins
+	measured map[time.Time]*measuredHour // by the hour's beginning
 
-	lines []Line // that are kept, sorted and read; never changed, only replaced
-	fresh []Line // posted since the lines were last read
+	lines []Line // kept, sorted, with fields; the slice is replaced, never changed
+	fresh []Line // posted since lines was last replaced
 }
 
 // keptHour is an hour of a team.
@@ -31,7 +31,7 @@ type keptHour struct {
 	last    map[string]int64 // number of the last post, by process
 }
 
-// NewMemory returns an empty store. now is the clock.
+// NewMemory returns an empty store.
 func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, hours: map[hourOf]*keptHour{}, measured: map[time.Time]*measuredHour{}}
 }
@@ -51,15 +51,15 @@ func (m *Memory) Post(_ context.Context, p *Post) error {
 	return nil
 }
 
-// keep keeps the lines of a post. They are sorted only when read, because sorting at each post would delay requests. Until then
-// twice as many stay as are kept, by the order of posts.
+// keep adds the lines of a post. They are sorted only when a page is read, because sorting at each post would delay requests. Until
+// then up to three times MostLines stay, cut to twice the bounds by the order of posts.
 func (m *Memory) keep(lines []Line) {
 	if m.fresh = append(m.fresh, lines...); len(m.fresh) > 3*MostLines {
 		m.fresh = last(m.fresh, 2)
 	}
 }
 
-// sorted returns the lines, oldest first.
+// sorted returns the kept lines, oldest first.
 func (m *Memory) sorted() []Line {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,10 +89,10 @@ func (m *Memory) add(from string, h *Hour) {
 	}
 }
 
-// expire drops hours that are too old, and the oldest if there are too many.
+// expire drops hours older than Kept, and the oldest if there are too many.
 func (m *Memory) expire() {
 	m.drop(m.now().Add(-Kept).Unix() / 3600)
-	for m.size > mostKept {
+	for m.size > maxKept {
 		oldest := int64(math.MaxInt64)
 		for of := range m.hours {
 			oldest = min(oldest, of.hour)
@@ -101,7 +101,7 @@ func (m *Memory) expire() {
 	}
 }
 
-// drop drops the hours before one.
+// drop drops the hours before first.
 func (m *Memory) drop(first int64) {
 	for of, h := range m.hours {
 		if of.hour < first {
@@ -111,8 +111,8 @@ func (m *Memory) drop(first int64) {
 	}
 }
 
-// Minutes returns what the teams did in the minutes that begin from one time on and before another, by team and time. A minute
-// without a request is left out. An empty name is all requests together.
+// Minutes returns the counts of teams in the minutes that begin in [from, to), by team and time. Minutes without requests are left out.
+// The team "" is all requests together.
 func (m *Memory) Minutes(_ context.Context, teams []string, from, to time.Time) (list []Minute, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,7 +126,7 @@ func (m *Memory) Minutes(_ context.Context, teams []string, from, to time.Time) 
 	return between(list, from, to), nil
 }
 
-// Day returns what teams did on the day of a moment, in UTC, by their names. A team without a request is left out.
+// Day returns the counts of teams on the day of at, in UTC, by team. Teams without requests are left out.
 func (m *Memory) Day(ctx context.Context, teams []string, at time.Time) (map[string]Counts, error) {
 	begins := at.UTC().Truncate(24 * time.Hour)
 	minutes, err := m.Minutes(ctx, teams, begins, begins.Add(24*time.Hour))
@@ -144,7 +144,7 @@ func (m *Memory) Requests(_ context.Context, f Filter) (Page, error) {
 	return f.page(m.sorted())
 }
 
-// hoursOf lists the hours of teams that have minutes of a span.
+// hoursOf returns the hours of teams that overlap with a span.
 func hoursOf(teams []string, from, to time.Time) (list []hourOf) {
 	for _, team := range teams {
 		for at := from.Truncate(time.Hour); at.Before(to); at = at.Add(time.Hour) {
@@ -154,14 +154,14 @@ func hoursOf(teams []string, from, to time.Time) (list []hourOf) {
 	return list
 }
 
-// minute makes a Minute of counts, which it copies.
+// minute returns a Minute with a copy of the counts.
 func (of hourOf) minute(minute int, c *Counts) Minute {
 	m := Minute{Team: of.team, At: of.begins().Add(time.Duration(minute) * time.Minute)}
 	m.Add(c)
 	return m
 }
 
-// between sorts minutes, and leaves those of a span.
+// between sorts minutes, and drops those outside a span.
 func between(list []Minute, from, to time.Time) []Minute {
 	list = slices.DeleteFunc(list, func(m Minute) bool { return m.At.Before(from) || !m.At.Before(to) })
 	sortMinutes(list)

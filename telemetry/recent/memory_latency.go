@@ -7,14 +7,14 @@ import (
 	"sluice/telemetry/latency"
 )
 
-// mostMeasuredBytes bounds what the memory form keeps of histograms; beyond it the oldest hours are dropped first.
-const mostMeasuredBytes = 32 << 20
+// maxMeasuredBytes bounds the histograms in the memory form; the oldest hours are dropped first.
+const maxMeasuredBytes = 32 << 20
 
-// measuredHour is an hour of what was measured: packed histograms, because most of their buckets are empty.
+// measuredHour are the histograms of an hour, packed because most buckets are empty.
 type measuredHour struct {
 	series map[series]*[stepsAnHour][]byte
 	last   map[string]int64 // number of the last post, by process
-	size   int              // bytes, about
+	size   int              // approximate bytes
 }
 
 // measure keeps the parts of a post.
@@ -44,7 +44,7 @@ func (m *Memory) measure(p *Post) {
 			oldest = begins
 		}
 	}
-	if size > mostMeasuredBytes && len(m.measured) > 1 {
+	if size > maxMeasuredBytes && len(m.measured) > 1 {
 		delete(m.measured, oldest)
 	}
 }
@@ -57,14 +57,13 @@ func (h *measuredHour) add(e LatencyEntry) {
 	}
 	step := &h.series[e.series][e.step]
 	sum := *e.Histogram
-	_ = sum.Unpack(*step) // that it cannot read is the empty one of a new step
+	_ = sum.Unpack(*step) // fails only on the empty bytes of a new step
 	packed := sum.Pack(nil)
 	h.size += len(packed) - len(*step)
 	*step = packed
 }
 
-// Latencies returns what was measured in the steps that begin from one time on and before another, by name, duration and time. A step
-// without one is left out.
+// Latencies returns the histograms of the steps that begin in [from, to), by name, kind and time. Empty ones are left out.
 func (m *Memory) Latencies(_ context.Context, by By, from, to time.Time) (list []Latency, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +87,7 @@ func (m *Memory) Latencies(_ context.Context, by By, from, to time.Time) (list [
 	return list, nil
 }
 
-// appendTo appends the steps of an hour that are of a span and not empty.
+// appendTo appends the steps of an hour that begin in [from, to) and are not empty.
 func (s series) appendTo(list []Latency, begins time.Time, steps []latency.Histogram, from, to time.Time) []Latency {
 	for i := range steps {
 		if start := begins.Add(time.Duration(i) * LatencyStep); !start.Before(from) && start.Before(to) && steps[i].Count() > 0 {

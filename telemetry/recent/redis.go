@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The keys. Those of a team have the team in their hash tag; those of lines lie in the slot of the stream.
+// The keys. A team's keys have the team in their hash tag; the keys of lines are in the stream's slot.
 const (
 	keyPrefix     = "sl1:"
 	requestsKey   = keyPrefix + "requests"
@@ -24,7 +24,7 @@ const (
 	dayForm       = "20060102"
 )
 
-// minutesKey is the key of an hour or a day. Those of all requests have a hash tag, too, which is no team's.
+// minutesKey returns the key of an hour or a day. The hash tag for all requests together is no team's.
 func minutesKey(team, when string) string {
 	if team == "" {
 		team = keyPrefix + "min"
@@ -36,8 +36,8 @@ func (of hourOf) key() string { return minutesKey(of.team, of.begins().Format(ho
 
 func dayKey(team string, at time.Time) string { return minutesKey(team, at.UTC().Format(dayForm)) }
 
-// inTrip and linesInTrip are how many commands a round trip of a post has. Redis reads them in small parts and serves others between
-// them. Lines are long, and this process serves its requests between two trips.
+// inTrip and linesInTrip bound the commands in a round trip of a post. Redis reads them in small parts and serves other clients in
+// between. Lines are long, so fewer go in a trip: this process serves requests between two trips.
 const (
 	inTrip      = 1000
 	linesInTrip = 100
@@ -49,7 +49,7 @@ var (
 	minutesScript = redis.NewScript(minutesLua)
 )
 
-// Redis keeps what all replicas did in Redis. Create it with [NewRedis]. It is safe for concurrent use.
+// Redis is the store that all replicas share. Create it with [NewRedis]. It is safe for concurrent use.
 type Redis struct {
 	client redis.UniversalClient
 	now    func() time.Time
@@ -60,7 +60,7 @@ type Redis struct {
 	copy linesCopy
 }
 
-// NewRedis returns a store in the Redis of a client, which the caller closes. now is the clock.
+// NewRedis returns a store in the client's Redis. The caller closes the client.
 func NewRedis(client redis.UniversalClient, now func() time.Time) *Redis {
 	return &Redis{client: client, now: now, posted: posted{teams: map[string]*postedOf{}}}
 }
@@ -96,7 +96,7 @@ func (r *Redis) postHours(ctx context.Context, p *Post) (err error) {
 		if _, failed := pipe.Exec(ctx); failed != nil && err == nil {
 			err = failed
 		}
-		for i, cmd := range cmds { // a shard of a cluster may be away, and the others not
+		for i, cmd := range cmds { // a single shard of a cluster may be unreachable
 			hours[i].Stored = cmd.Err() == nil
 		}
 		if ctx.Err() != nil {
@@ -109,7 +109,7 @@ func (r *Redis) postHours(ctx context.Context, p *Post) (err error) {
 func (r *Redis) postLines(ctx context.Context, p *Post) error {
 	r.posted.mu.Lock()
 	defer r.posted.mu.Unlock()
-	slices.SortFunc(p.Lines, func(a, b Line) int { return a.At.Compare(b.At) }) // the stream drops the entries that were added first
+	slices.SortFunc(p.Lines, func(a, b Line) int { return a.At.Compare(b.At) }) // the stream drops the first entries first
 	named := namesOf(p.Lines)
 	for from := 0; from < len(p.Lines); from += linesInTrip {
 		if err := r.addLines(ctx, p.Lines[from:min(from+linesInTrip, len(p.Lines))], named); err != nil {
@@ -122,12 +122,12 @@ func (r *Redis) postLines(ctx context.Context, p *Post) error {
 		return nil
 	}
 	pipe := r.client.Pipeline()
-	r.posted.tell(ctx, pipe, 1)
+	r.posted.report(ctx, pipe, 1)
 	_, err := pipe.Exec(ctx)
 	return err
 }
 
-// namesOf are the teams of lines, each once.
+// namesOf returns the distinct teams of lines.
 func namesOf(lines []Line) (names []any) {
 	seen := map[string]bool{"": true}
 	for i := range lines {
@@ -138,21 +138,24 @@ func namesOf(lines []Line) (names []any) {
 	return names
 }
 
-// addLines adds lines to the streams, in one round trip. First it notes the teams that have lines from now on, because the share
-// of a team depends on that.
+// addLines adds lines to the streams, in one round trip. It adds their teams to the set of teams first, because a team's share depends
+// on the number of teams.
 func (r *Redis) addLines(ctx context.Context, lines []Line, named []any) error {
 	pipe := r.client.Pipeline()
 	if len(named) > 0 {
 		pipe.SAdd(ctx, teamsKey, named...)
 	}
-	r.posted.tell(ctx, pipe, toldAtOnce) // the entries of the previous trip
+	r.posted.report(ctx, pipe, reportedAtOnce) // the entries of the previous trip
 	added := make([]*redis.StringCmd, len(lines))
 	for i, line := range lines {
 		stream, most := requestsKey, int64(MostLines)
 		if line.team() == "" {
 			stream, most = unknownKey, MostUnknown
 		}
-		added[i] = pipe.XAdd(ctx, &redis.XAddArgs{Stream: stream, MaxLen: most, Approx: true, Values: []string{"at", strconv.FormatInt(line.At.UnixMicro(), 10), "line", line.Text}})
+		added[i] = pipe.XAdd(ctx, &redis.XAddArgs{
+			Stream: stream, MaxLen: most, Approx: true,
+			Values: []string{"at", strconv.FormatInt(line.At.UnixMicro(), 10), "line", line.Text},
+		})
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
@@ -165,8 +168,8 @@ func (r *Redis) addLines(ctx context.Context, lines []Line, named []any) error {
 	return nil
 }
 
-// Minutes returns what the teams did in the minutes that begin from one time on and before another, by team and time, in one
-// round trip. A minute without a request is left out. An empty name is all requests together.
+// Minutes returns the counts of teams in the minutes that begin in [from, to), by team and time, in one round trip. Minutes without
+// requests are left out. The team "" is all requests together.
 func (r *Redis) Minutes(ctx context.Context, teams []string, from, to time.Time) (list []Minute, err error) {
 	hours := hoursOf(teams, from, to)
 	pipe := r.client.Pipeline()
@@ -191,7 +194,7 @@ func (r *Redis) Minutes(ctx context.Context, teams []string, from, to time.Time)
 	return between(list, from, to), nil
 }
 
-// Day returns what teams did on the day of a moment, in UTC, by their names, in one round trip. A team without a request is left out.
+// Day returns the counts of teams on the day of at, in UTC, by team, in one round trip. Teams without requests are left out.
 func (r *Redis) Day(ctx context.Context, teams []string, at time.Time) (map[string]Counts, error) {
 	days := map[string]Counts{}
 	if len(teams) == 0 {

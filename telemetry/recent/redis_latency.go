@@ -10,7 +10,7 @@ import (
 	"sluice/telemetry/latency"
 )
 
-// latencyPrefix begins the keys of hours. All are in one slot.
+// latencyPrefix begins the keys of hours. All keys are in one slot.
 const latencyPrefix = keyPrefix + "{" + keyPrefix + "latency}:"
 
 func latencyKey(begins time.Time) string { return latencyPrefix + begins.UTC().Format(hourForm) }
@@ -21,7 +21,7 @@ var (
 	latenciesScript = redis.NewScript(latenciesLua)
 )
 
-// postLatencies posts the parts in their order, so that the numbers of those that arrive grow.
+// postLatencies posts the parts in order, so that their numbers arrive ascending.
 func (r *Redis) postLatencies(ctx context.Context, p *Post) error {
 	if len(p.Latencies) == 0 {
 		return nil
@@ -42,8 +42,8 @@ func (r *Redis) postLatencies(ctx context.Context, p *Post) error {
 	return err
 }
 
-// Latencies returns what was measured in the steps that begin from one time on and before another, by name, duration and time, in one round
-// trip. A step without one is left out.
+// Latencies returns the histograms of the steps that begin in [from, to), by name, kind and time, in one round trip. Empty ones are left
+// out.
 func (r *Redis) Latencies(ctx context.Context, by By, from, to time.Time) (list []Latency, err error) {
 	pipe, all := r.client.Pipeline(), hours(from, to)
 	cmds := make([]*redis.MapStringStringCmd, len(all))
@@ -62,7 +62,7 @@ func (r *Redis) Latencies(ctx context.Context, by By, from, to time.Time) (list 
 				continue
 			}
 			steps, err := latency.Series([]byte(text))
-			if err != nil { // of a later version, perhaps
+			if err != nil { // perhaps a later version wrote it
 				continue
 			}
 			list = s.appendTo(list, begins, steps, from, to)

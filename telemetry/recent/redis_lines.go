@@ -15,15 +15,14 @@ import (
 // copyUnused is how long the copy of the streams is kept after its last use.
 const copyUnused = 10 * time.Minute
 
-// linesCopy is a copy of the streams, made when a person first looks at the requests and completed each time, so that a page reads
-// only what is new.
+// linesCopy is a copy of the streams. The first page that is read makes it, and later pages read only new entries.
 type linesCopy struct {
-	lines []Line    // sorted and read; never changed, only replaced
+	lines []Line    // sorted, with fields; the slice is replaced, never changed
 	last  [2]string // id of the last entry of each stream; empty: nothing was read
 	used  time.Time
 }
 
-// Requests returns a page of the last requests, after one round trip.
+// Requests returns a page of the last requests, in one round trip.
 func (r *Redis) Requests(ctx context.Context, f Filter) (Page, error) {
 	lines, err := r.lines(ctx)
 	if err != nil {
@@ -63,7 +62,7 @@ func (r *Redis) lines(ctx context.Context) ([]Line, error) {
 	return r.copy.lines, nil
 }
 
-// following is the least id of a stream after another.
+// following returns the least id after another.
 func following(id string) string {
 	ms, number, _ := strings.Cut(id, "-")
 	n, _ := strconv.ParseUint(number, 10, 64) // Redis wrote it
@@ -77,7 +76,7 @@ func readEntry(entry redis.XMessage) (Line, bool) {
 	return Line{At: time.UnixMicro(micros).UTC(), Text: text}, err == nil && text != ""
 }
 
-// forget drops a copy that is not used.
+// forget drops an unused copy.
 func (r *Redis) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,11 +86,11 @@ func (r *Redis) forget() {
 }
 
 const (
-	// watchedFrom is from how many lines on a process reports to Redis which entries are a team's, so that it can drop some. A
-	// team with fewer at each replica stays below its share, and costs nothing more than its lines.
+	// watchedFrom is the number of a team's lines from which on a process reports their entries to Redis, which then drops some. A
+	// team with fewer at each of 16 replicas stays below its share, and costs only its lines.
 	watchedFrom = MostOfTeam / 16
-	// toldAtOnce is how many it reports during a post. A team may exceed its share by that many for a moment.
-	toldAtOnce = 20
+	// reportedAtOnce is the least number of entries to report during a post. A team may exceed its share by that many for a moment.
+	reportedAtOnce = 20
 )
 
 var (
@@ -100,23 +99,23 @@ var (
 	shareScript = redis.NewScript(shareLua)
 )
 
-// posted are the last entries that this process has added to the stream of the teams.
+// posted are the last entries that this process added to the teams' stream.
 type posted struct {
 	mu    sync.Mutex // held during a post
 	teams map[string]*postedOf
-	order []*postedOf // the team of each entry, the oldest first
-	queue []*postedOf // those with entries to report
+	order []*postedOf // the team of each entry, oldest first
+	queue []*postedOf // teams with entries to report
 }
 
 // postedOf are the entries of a team.
 type postedOf struct {
-	team   string
-	ids    []string // the oldest first
-	told   int      // how many of them were reported
-	queued bool
+	team     string
+	ids      []string // oldest first
+	reported int      // how many of them were reported
+	queued   bool
 }
 
-// add notes an entry.
+// add adds an entry.
 func (p *posted) add(team, id string) {
 	of := p.teams[team]
 	if of == nil {
@@ -133,19 +132,19 @@ func (p *posted) add(team, id string) {
 	}
 }
 
-// dropFirst forgets an entry that the stream has dropped.
+// dropFirst removes an entry that the stream has dropped.
 func (of *postedOf) dropFirst(teams map[string]*postedOf) {
-	of.ids, of.told = of.ids[1:], max(of.told-1, 0)
+	of.ids, of.reported = of.ids[1:], max(of.reported-1, 0)
 	if len(of.ids) == 0 {
 		delete(teams, of.team)
 	}
 }
 
-// tell reports the entries of teams to Redis that have at least that many to report.
-func (p *posted) tell(ctx context.Context, pipe redis.Pipeliner, least int) {
+// report reports to Redis the entries of teams that have at least so many unreported ones.
+func (p *posted) report(ctx context.Context, pipe redis.Pipeliner, least int) {
 	later := p.queue[:0]
 	for _, of := range p.queue {
-		ids := of.ids[of.told:]
+		ids := of.ids[of.reported:]
 		if len(ids) < least {
 			later = append(later, of)
 			continue
@@ -155,7 +154,7 @@ func (p *posted) tell(ctx context.Context, pipe redis.Pipeliner, least int) {
 			args = append(args, id)
 		}
 		shareScript.Eval(ctx, pipe, []string{requestsKey, entriesPrefix + of.team, teamsKey}, args...) // a pipeline does not fall back from EVALSHA
-		of.told, of.queued = len(of.ids), false
+		of.reported, of.queued = len(of.ids), false
 	}
 	p.queue = later
 }

@@ -12,16 +12,16 @@ import (
 	"sluice/telemetry"
 )
 
-// reconciledKey has the outcome of the last reconciliation, for ever.
+// reconciledKey holds the outcome of the last reconciliation. It does not expire.
 const reconciledKey = keyPrefix + "reconciled"
 
-// reconciledEvery is how often a process reads it, and reconciledFor bounds a reading.
+// A process reads the outcome every reconciledEvery. reconciledFor bounds a read.
 const (
 	reconciledEvery = 10 * time.Second
 	reconciledFor   = 2 * time.Second
 )
 
-// NoteReconciled reports the outcome of a reconciliation to every process with this Redis.
+// NoteReconciled stores the outcome of a reconciliation for every process with this Redis.
 func NoteReconciled(ctx context.Context, client redis.UniversalClient, r telemetry.Reconciled) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -30,16 +30,16 @@ func NoteReconciled(ctx context.Context, client redis.UniversalClient, r telemet
 	return client.Set(ctx, reconciledKey, text, 0).Err()
 }
 
-// Reconciled is the outcome of the last reconciliation, as this process has read it. Create it with [NewReconciled].
+// Reconciled reads the outcome of the last reconciliation. Create it with [NewReconciled].
 type Reconciled struct {
 	client redis.UniversalClient // nil: nothing is ever reported
 	last   atomic.Pointer[telemetry.Reconciled]
 }
 
-// NewReconciled returns one that has read nothing. Without a client there is nothing to read.
+// NewReconciled returns a Reconciled that has read nothing. client may be nil; then it never reads.
 func NewReconciled(client redis.UniversalClient) *Reconciled { return &Reconciled{client: client} }
 
-// Last is the outcome; false: none was reported, or read.
+// Last returns the outcome; false: none was reported or read yet.
 func (r *Reconciled) Last() (telemetry.Reconciled, bool) {
 	if last := r.last.Load(); last != nil {
 		return *last, true
@@ -47,7 +47,7 @@ func (r *Reconciled) Last() (telemetry.Reconciled, bool) {
 	return telemetry.Reconciled{}, false
 }
 
-// Run reads it again and again, until ctx ends.
+// Run reads the outcome every 10 s until ctx ends.
 func (r *Reconciled) Run(ctx context.Context) {
 	if r.client == nil {
 		return
@@ -64,7 +64,7 @@ func (r *Reconciled) Run(ctx context.Context) {
 	}
 }
 
-// read reads it. If Redis is away, what is known stays.
+// read reads the outcome. If Redis is unreachable, the last one stays.
 func (r *Reconciled) read(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, reconciledFor)
 	defer cancel()

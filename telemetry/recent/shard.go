@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// blocksAtOnce is how many blocks are read before requests have their turn: half a millisecond. The runtime itself would let
-// them wait for ten.
+// blocksAtOnce is how many blocks are read before the goroutine yields to requests: half a millisecond. The scheduler would
+// preempt it only after ten.
 const blocksAtOnce = 8
 
-// shards take what the process does. Each call takes one of them at random, so cores seldom contend, as they would for one lock
-// or one queue.
+// shards spread the collected data: each call takes a random one, so cores seldom contend, as they would for a single lock or queue.
 type shards struct {
 	list []shard
 	mask uint32
@@ -35,7 +34,7 @@ func newShards() *shards {
 	return s
 }
 
-// take returns a shard, locked. It skips a locked one, because its owner may have lost its core.
+// take returns a shard, locked. It skips locked ones, because their goroutines may have lost their cores.
 func (s *shards) take() *shard {
 	first := rand.Uint32()
 	for i := range uint32(len(s.list)) {
@@ -56,13 +55,13 @@ type minuteOf struct {
 
 func minute(at time.Time) int64 { return at.Unix() / 60 }
 
-// noted is what a team did in a minute, and how many lines of it were kept in lists of teams.
+// noted are the counts of a team in a minute, and how many of its lines were added to the lists of teams.
 type noted struct {
-	lines int // first, beside what each request counts
+	lines int // first, in the same cache line as the counters of each request
 	Counts
 }
 
-// The lists of a shard. A team's lines go to the second one once it has its part of the first, which is left to teams with fewer.
+// The lists of a shard. Once a team has its part of the first, its lines go to the second, so that the first has room for other teams.
 const (
 	ofTeams = iota
 	beyondPart
@@ -70,15 +69,14 @@ const (
 	lists
 )
 
-// shard holds a part of what was not taken out yet.
+// shard holds a part of the data since the last post.
 type shard struct {
-	mu      sync.Mutex
-	minutes map[minuteOf]*noted
-	// latencies are what was measured.
+	mu        sync.Mutex
+	minutes   map[minuteOf]*noted
 	latencies map[measuredOf]*measured
-	part      int // lines of a team and minute in the first list: half of its share, because two minutes may meet
+	part      int // lines of a team and minute in the first list: half of its share, because a post may span two minutes
 	lines     [lists]lastLines
-	_         [64]byte // no other shard in the same line of the processor's cache
+	_         [64]byte // keeps the next shard out of this one's cache line
 }
 
 func (s *shard) counts(of minuteOf) *noted {
@@ -90,7 +88,7 @@ func (s *shard) counts(of minuteOf) *noted {
 	return c
 }
 
-// listFor is the list for the next line of a team.
+// listFor returns the list for the next line of a team.
 func (s *shard) listFor(team string, c *noted) *lastLines {
 	if team == "" {
 		return &s.lines[ofNoTeam]
@@ -101,8 +99,8 @@ func (s *shard) listFor(team string, c *noted) *lastLines {
 	return &s.lines[ofTeams]
 }
 
-// drain empties the shards, one after another. It hands over their counts, which are valid during the call, and appends the last
-// lines of each. lost reports that there were more lines without a team than are kept.
+// drain empties the shards, one after another. It passes their counts and histograms to the functions, which must not retain them, and
+// appends the last lines of each. lost reports that there were more lines without a team than are kept.
 func (s *shards) drain(counted func(of minuteOf, c *Counts), timed func(of measuredOf, m *measured), lines []Line) (_ []Line, lost bool) {
 	for i := range s.list {
 		minutes, latencies, blocks := s.list[i].empty()
@@ -119,7 +117,7 @@ func (s *shards) drain(counted func(of minuteOf, c *Counts), timed func(of measu
 					time.Sleep(time.Millisecond)
 				}
 			}
-			over := max(first, len(lines)-s.list[i].lines[list].most) // a block more than that is possible
+			over := max(first, len(lines)-s.list[i].lines[list].most) // the list may hold a block more than that
 			lost = lost || list == ofNoTeam && over > first
 			lines = slices.Delete(lines, first, over)
 		}

@@ -10,21 +10,20 @@ import (
 
 // Post is one post of a process.
 type Post struct {
-	From  string // names the process
-	Hours []*Hour
-	// Latencies are in the order of their numbers.
-	Latencies []*LatencyPart
-	Lines     []Line // some more than are kept, in any order
-	Kept      bool   // the store has the lines; set by it
+	From      string // the process's name
+	Hours     []*Hour
+	Latencies []*LatencyPart // by Number
+	Lines     []Line         // in any order; may be more than are kept
+	Kept      bool           // set by the store when it has the lines
 }
 
-// Hour is what a team did in some minutes of an hour and was not posted yet.
+// Hour are unposted counts of a team in an hour.
 type Hour struct {
 	Team    string // empty: all requests
 	Begins  time.Time
-	Number  int64           // of the process's posts of this hour, from 1; each has a greater one
+	Number  int64           // ascending over the process's posts of this hour, from 1
 	Minutes map[int]*Counts // by minute of the hour
-	Stored  bool            // set by the store
+	Stored  bool            // set by the store when it has the counts
 }
 
 // hourOf names an hour of a team, counted from 1970.
@@ -33,24 +32,24 @@ type hourOf struct {
 	hour int64
 }
 
-// hour holds the counts of one that were not posted yet. What was sent stays unchanged until the store has replied, because it
-// may have arrived: then it must be sent again under the same number. Meanwhile new counts gather in next.
+// hour holds the unposted counts of an hourOf. What was sent stays unchanged until the store has it: it may have arrived, so it must be
+// sent again under the same number. Meanwhile new counts go to next.
 type hour struct {
 	number int64
-	sent   map[int]*Counts // nil: nothing is under way
+	sent   map[int]*Counts // nil: nothing was sent
 	next   map[int]*Counts
 }
 
-// waiting is what was not posted yet.
+// waiting holds the unposted counts and histograms.
 type waiting struct {
 	from   string
 	hours  map[hourOf]*hour
-	number int64 // of the last post
+	number int64 // of the last post or part
 
 	measuring measuring
 }
 
-// add adds counts to those of the team and to those of all.
+// add adds counts to the team's and to those of all requests.
 func (w *waiting) add(of minuteOf, c *Counts) {
 	w.addTo(of.team, of.minute, c)
 	if of.team != "" {
@@ -75,7 +74,7 @@ func (w *waiting) addTo(team string, minute int64, c *Counts) {
 	h.next[m].Add(c)
 }
 
-// post lists what is to be sent.
+// post returns what is to be sent, without lines.
 func (w *waiting) post() *Post {
 	p := &Post{From: w.from, Hours: make([]*Hour, 0, len(w.hours))}
 	w.number++
@@ -92,7 +91,7 @@ func (w *waiting) post() *Post {
 
 func (of hourOf) begins() time.Time { return time.Unix(of.hour*3600, 0).UTC() }
 
-// posted forgets what the store has.
+// posted drops what the store has.
 func (w *waiting) posted(p *Post) {
 	w.measuring.posted()
 	for _, sent := range p.Hours {
@@ -108,7 +107,7 @@ func (w *waiting) posted(p *Post) {
 	}
 }
 
-// bound drops the oldest hours until at most that many minutes of teams are left, and returns how many it dropped.
+// bound drops the oldest hours until at most that many minutes of teams are left, and returns how many minutes it dropped.
 func (w *waiting) bound(most int) (dropped int64) {
 	size := 0
 	for _, h := range w.hours {
@@ -132,16 +131,16 @@ func (w *waiting) bound(most int) (dropped int64) {
 // blockBytes bounds the lines of a block, unless a single one is longer: about a hundred.
 const blockBytes = 64 << 10
 
-// block has some lines, so that many are handed over, dropped, and their memory reused together. It has no pointers for the
-// collector to follow.
+// block holds lines that are handed over, dropped and reused together. It has no pointers into its lines that the garbage collector
+// would follow.
 type block struct {
 	text  []byte
 	lines []blockLine
 }
 
 type blockLine struct {
-	at  int64 // µs from 1970
-	end int   // in text
+	at  int64 // µs since 1970
+	end int   // of the line in text
 }
 
 func newBlock() *block { return &block{text: make([]byte, 0, blockBytes)} }
@@ -156,7 +155,7 @@ func (b *block) add(at time.Time, line []byte) {
 	b.lines = append(b.lines, blockLine{at.UnixMicro(), len(b.text)})
 }
 
-// appendTo appends the lines, oldest first, without their line ends.
+// appendTo appends the lines, oldest first, without line ends.
 func (b *block) appendTo(lines []Line) []Line {
 	text, begin := string(b.text), 0
 	for _, line := range b.lines {
@@ -170,15 +169,15 @@ func (b *block) appendTo(lines []Line) []Line {
 
 func (b *block) clear() { b.text, b.lines = b.text[:0], b.lines[:0] }
 
-// lastLines keeps the last lines of a shard, and at most a block more.
+// lastLines keeps the last lines of a shard, at least most and at most a block more.
 type lastLines struct {
-	most   int      // how many to keep
-	number int      // how many there are
+	most   int      // lines to keep
+	number int      // lines in blocks
 	blocks []*block // oldest first
 	spare  []*block // empty
 }
 
-// add keeps a line, which it copies.
+// add adds a copy of a line.
 func (l *lastLines) add(at time.Time, line []byte) {
 	if len(l.blocks) == 0 || !l.blocks[len(l.blocks)-1].has(line) {
 		l.blocks = append(l.blocks, l.takeEmpty())
@@ -187,7 +186,7 @@ func (l *lastLines) add(at time.Time, line []byte) {
 	l.number++
 }
 
-// takeEmpty drops the oldest blocks if the lines of the others are enough, and takes an empty one.
+// takeEmpty returns an empty block. It first drops the oldest blocks as far as the others have enough lines.
 func (l *lastLines) takeEmpty() (b *block) {
 	for len(l.blocks) > 0 && l.number-len(l.blocks[0].lines) >= l.most {
 		b = l.blocks[0]
@@ -203,14 +202,14 @@ func (l *lastLines) takeEmpty() (b *block) {
 	return newBlock()
 }
 
-// empty hands over all blocks.
+// empty removes and returns all blocks.
 func (l *lastLines) empty() []*block {
 	blocks := l.blocks
 	l.blocks, l.number = nil, 0
 	return blocks
 }
 
-// reuse takes the memory of blocks that were handed over.
+// reuse takes back blocks that empty returned.
 func (l *lastLines) reuse(blocks []*block) {
 	for _, b := range blocks {
 		b.clear()

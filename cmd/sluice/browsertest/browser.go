@@ -1,4 +1,4 @@
-// Package browsertest drives a real browser, only for tests.
+// Package browsertest drives a real browser for tests.
 package browsertest
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// lifetime is how long a browser may run. It only ends hanging tests, so it exceeds what a busy machine needs.
+// lifetime bounds a browser's run. It only ends hanging tests, so it exceeds what a busy machine needs.
 const lifetime = 10 * time.Minute
 
-// New starts Chromium with a temporary profile and returns chromedp's context of its first tab, which is blank. Open further tabs
-// with chromedp.NewContext. The browser and all its processes end with the test. Without Chromium the test is skipped; if
-// CI_REQUIRES_BROWSER is set, it fails. Flags are additional browser flags, such as ignore-certificate-errors.
+// New starts Chromium with a temporary profile and returns chromedp's context of its first, blank tab. Open further tabs with
+// chromedp.NewContext. The browser and all its processes end with the test. Without Chromium the test is skipped, or fails if
+// CI_REQUIRES_BROWSER is set. Flags are additional browser flags, such as ignore-certificate-errors.
 func New(t testing.TB, flags ...string) context.Context {
 	t.Helper()
 	ctx, stop, err := start(executable(t), t.Logf, flags)
@@ -42,8 +42,8 @@ var shared struct {
 	err  error
 }
 
-// Tab returns chromedp's context of a blank tab of a browser that the package's tests share, so that they can look at pages in parallel.
-// The first call starts it, and [Main] ends it. The tab has its own window, cookies and cache, and is closed with the test.
+// Tab returns chromedp's context of a blank tab of a browser that the package's tests share, so that they can open pages in parallel.
+// The first call starts the browser, and [Main] ends it. The tab has its own window, cookies and cache, and is closed with the test.
 func Tab(t testing.TB) context.Context {
 	t.Helper()
 	path := executable(t)
@@ -80,7 +80,7 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// executable is the path of Chromium.
+// executable returns the path of Chromium.
 func executable(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -102,8 +102,8 @@ func start(path string, logf func(string, ...any), flags []string) (ctx context.
 	limited, enough := context.WithTimeout(context.Background(), lifetime) // the test's own context ends before its cleanups
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
-		chromedp.Env("HOME="+home, "TMPDIR="+home), // crash reports would be in the user's
-		chromedp.NoSandbox,                         // root has none
+		chromedp.Env("HOME="+home, "TMPDIR="+home), // keeps crash reports out of the user's home
+		chromedp.NoSandbox,                         // the sandbox does not run as root
 	)
 	for _, flag := range append(flags, "no-proxy-server") {
 		options = append(options, chromedp.Flag(flag, true))
@@ -125,11 +125,11 @@ func start(path string, logf func(string, ...any), flags []string) (ctx context.
 	return ctx, stop, nil
 }
 
-// longestTemp is the longest allowed path of the temporary directory: the browser has a socket three levels below it, whose path
-// has at most 107 bytes.
+// longestTemp bounds the path of the temporary directory: the browser has a socket three levels below it, and a socket's path has at
+// most 107 bytes.
 const longestTemp = 45
 
-// shortTemp is the temporary directory, or /tmp if its path is too long for the browser.
+// shortTemp returns the temporary directory, or /tmp if its path is too long for the browser.
 func shortTemp() string {
 	if directory := os.TempDir(); len(directory) <= longestTemp {
 		return directory
@@ -149,7 +149,7 @@ func endProcesses(home string) error {
 		}
 		for _, id := range left {
 			if process, err := os.FindProcess(id); err == nil {
-				_ = process.Kill() // or it has ended
+				_ = process.Kill() // fails if it has ended
 			}
 		}
 	}

@@ -21,20 +21,20 @@ func Open(ctx context.Context, t testing.TB, address string) {
 	}
 }
 
-// Resize gives the window of ctx a width, and the system's wish for a scheme: light or dark.
+// Resize sets the width of ctx's window and the preferred color scheme: light or dark.
 func Resize(ctx context.Context, t testing.TB, width int64, scheme string) {
 	t.Helper()
 	const height = 900
-	wish := func(ctx context.Context, of *chromedp.Target) error {
+	prefer := func(ctx context.Context, of *chromedp.Target) error {
 		_, err := cdp.Call(ctx, of, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 		return err
 	}
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height), chromedp.Func(wish)); err != nil {
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height), chromedp.Func(prefer)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Evaluate runs a script in the page of ctx and returns its result. If that is a promise, it waits for it.
+// Evaluate runs a script in the page of ctx and returns its result. It awaits a promise.
 func Evaluate[T any](ctx context.Context, t testing.TB, script string) T {
 	t.Helper()
 	result, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
@@ -44,7 +44,7 @@ func Evaluate[T any](ctx context.Context, t testing.TB, script string) T {
 	return result
 }
 
-// Await waits until a condition holds in the page of ctx, whichever page is open by then.
+// Await waits until a condition holds in the page of ctx. The page may change meanwhile.
 func Await(ctx context.Context, t testing.TB, condition string) {
 	t.Helper()
 	var holds bool
@@ -57,14 +57,14 @@ func Await(ctx context.Context, t testing.TB, condition string) {
 	}
 }
 
-// Screenshot writes the whole page of ctx as name.png to the directory in SCREENSHOTS. Without one it does nothing.
+// Screenshot writes the whole page of ctx as name.png to the directory in SCREENSHOTS. If that is not set, it does nothing.
 func Screenshot(ctx context.Context, t testing.TB, name string) {
 	t.Helper()
-	yes := true // a smaller file would take most of a test's time
+	yes := true // optimizing for size would take most of a test's time
 	keep(ctx, t, name, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: &yes, OptimizeForSpeed: &yes})
 }
 
-// Picture writes what the window of ctx shows as name.webp, which is small, to the directory in SCREENSHOTS. Without one it does
+// Picture writes the visible part of ctx's page as name.webp, a small file, to the directory in SCREENSHOTS. If that is not set, it does
 // nothing.
 func Picture(ctx context.Context, t testing.TB, name string) {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 func processesWith(text string) (ids []int) {
 	directories, _ := filepath.Glob("/proc/[0-9]*")
 	for _, directory := range directories {
-		environ, _ := os.ReadFile(filepath.Join(directory, "environ")) // it may have ended
+		environ, _ := os.ReadFile(filepath.Join(directory, "environ")) // the process may have ended
 		arguments, _ := os.ReadFile(filepath.Join(directory, "cmdline"))
 		id, err := strconv.Atoi(filepath.Base(directory))
 		if err == nil && (bytes.Contains(environ, []byte(text)) || bytes.Contains(arguments, []byte(text))) {

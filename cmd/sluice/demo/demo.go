@@ -1,6 +1,6 @@
-// Package demo has what sluice demo shows: two teams with keys, prices and a house, the lines to paste, a varied load, and a made-up month of use.
+// Package demo holds the content of sluice demo: two teams, prices, a house, lines to paste, a varied load and a made-up month of use.
 //
-// It opens nothing: the command starts the gateway and the simulator, and hands in where they keep what they know.
+// It opens nothing: the command starts the gateway and the simulator, and passes their stores.
 package demo
 
 import (
@@ -17,14 +17,14 @@ import (
 //go:embed prices.yaml
 var prices string
 
-// picturesKept is for how long the demonstration keeps pictures, if it ran for so long.
+// picturesKept are the defaults that make the demonstration store pictures.
 const picturesKept = "defaults: {mirror: {keep: 24h}"
 
 // head is the part of the demonstration's teams file before its teams. The made-up past fills about three quarters of the house's quotas.
 var head = prices + "catalogue: [llm-plus, llm-max, llm-image-2.0, gen2.5-t2i, gen2.6-image]\n" +
 	"house: {quotas: {images: {day: 60000}, spend: {day: 10000, month: 250000}}, alert: [50, 80, 95]}\n"
 
-// adsLimits are limits of its own of the key of team ads.
+// adsLimits are the limits of team ads's key.
 const adsLimits = "        quotas: {images: {day: 16000}}\n        rates: {requests: {per: 1m, limit: 300}}\n        concurrent: 16\n"
 
 // Teams are the teams of the demonstration, with new keys.

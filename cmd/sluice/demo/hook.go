@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// Hook is where the ends of the demonstration's tasks are announced. The zero Hook is nowhere.
+// Hook is the hook for the ends of the demonstration's tasks. The zero Hook is none.
 type Hook struct {
 	URL    string
-	Secret string // the path of a file
+	Secret string // the path of the secret's file
 
-	secret string // its content
+	secret string
 }
 
-// defaults are those of the teams.
+// defaults returns the teams file's defaults.
 func (h Hook) defaults() string {
 	if h.URL == "" {
 		return picturesKept + "}\n"
@@ -23,17 +23,17 @@ func (h Hook) defaults() string {
 	return fmt.Sprintf("%s, hooks: [{id: demo, url: %q, events: [\"task.*\"], secret_file: %q, insecure: true}]}\n", picturesKept, h.URL, h.Secret)
 }
 
-// MintHook makes a hook with a new secret, for the caller to write to the file.
+// MintHook makes a hook with a new secret. The caller writes it to the file.
 func MintHook(url, path string) Hook {
 	var key [32]byte
 	rand.Read(key[:]) // never fails, see its documentation
 	return Hook{URL: url, Secret: path, secret: "whsec_" + base64.StdEncoding.EncodeToString(key[:])}
 }
 
-// Content is what the file of the secret has.
+// Content returns the content of the secret's file.
 func (h Hook) Content() []byte { return []byte(h.secret + "\n") }
 
-// Write writes what verifies the deliveries.
+// Write prints the secret that verifies the deliveries.
 func (h Hook) Write(w io.Writer) error {
 	if h.URL == "" {
 		return nil

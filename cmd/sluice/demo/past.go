@@ -25,10 +25,10 @@ const PastDays = 29
 // pastSample is the number of requests before the last day that one made-up request represents.
 const pastSample = 20
 
-// Clock is the clock of the demonstration's accounts: it runs through the made-up past and then with the real one.
+// Clock is the clock of the demonstration's accounts: it runs through the made-up past, and then shows the real time.
 type Clock struct{ back atomic.Int64 }
 
-// Now is the time.
+// Now returns the clock's time.
 func (c *Clock) Now() time.Time { return time.Now().Add(-time.Duration(c.back.Load())) }
 
 // set moves the clock. It never goes back.
@@ -39,7 +39,7 @@ type pastTeam struct {
 	ID      string
 	models  []string
 	share   float64 // requests a minute at the busiest time
-	members string  // of the directory's document; empty: the team is in the teams file
+	members string  // in the directory's document; empty: the team is in the teams file
 }
 
 // PastTeams are all teams of the demonstration.
@@ -60,7 +60,7 @@ var pastRules = map[policy.Endpoint]struct{ refused, warned string }{
 
 // Past is where the made-up past is written.
 type Past struct {
-	Teams     *teams.File // whose prices count
+	Teams     *teams.File // has the prices
 	Directory teams.Store // for teams that are not in the file
 	Accounts  stores.Accounts
 	Recent    *recent.Collector
@@ -81,7 +81,7 @@ type pastRow struct {
 	estimated   bool
 }
 
-// MakePast adds teams to the directory and gives all a month of use, the last day in detail. Readers treat it like real use.
+// MakePast adds teams to the directory and makes up a month of use for all, the last day in detail. Readers treat it like real use.
 func MakePast(ctx context.Context, p Past) error {
 	m := &past{Past: p, random: mrand.New(mrand.NewPCG(1, 2)), due: map[pastRow]limit.Charge{}}
 	if err := m.addTeams(ctx); err != nil {
@@ -154,7 +154,7 @@ func (m *past) many(mean float64) int {
 	return n
 }
 
-// request makes up a request and notes the cost of like such requests.
+// request makes up a request and adds the cost of like such requests to what is due.
 func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	model := t.models[m.random.IntN(len(t.models))]
 	endpoint, kind, images := policy.EndpointText, "text", int64(0)
@@ -205,7 +205,7 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 	return r
 }
 
-// keyOf is the id of the key with which a team of the teams file sent its requests; empty: it is of the directory, and has none.
+// keyOf returns the id of a team's first key; empty: the team is of the directory, and has no key.
 func (m *past) keyOf(team string) string {
 	if t := m.Teams.Team(team); t != nil {
 		return t.Keys[0].ID
@@ -213,7 +213,7 @@ func (m *past) keyOf(team string) string {
 	return ""
 }
 
-// bill is that of a request at a price. Of the input of texts a part hits the cache.
+// bill returns the bill of a request at a price. A part of a text's input hits the cache.
 func (m *past) bill(p *price.Price, images int64) price.Bill {
 	used := price.Usage{Images: images, Pixels: 1 << 20}
 	if images == 0 {
@@ -223,7 +223,7 @@ func (m *past) bill(p *price.Price, images int64) price.Bill {
 	return bill
 }
 
-// post charges the teams for due requests, at a time.
+// post charges the teams at a time for what is due.
 func (m *past) post(at time.Time) {
 	m.Clock.set(at)
 	for row, due := range m.due {

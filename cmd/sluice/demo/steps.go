@@ -23,8 +23,8 @@ func Write(w io.Writer, base string, teams Teams) error {
 // Step is one line of the demonstration, for a POSIX shell with curl, grep and sed.
 type Step struct{ About, Line string }
 
-// Steps are the lines in order; those with $TASK depend on the one that sets it. The comments have no quotes and brackets,
-// because an interactive shell may not know comments.
+// Steps returns the lines in order; those with $TASK depend on the one that sets it. The comments have no quotes or brackets, because
+// an interactive shell may execute comments.
 func Steps(base string, teams Teams) []Step {
 	task := line(quiet, teams.Search, base+"/tasks/$TASK")
 	return []Step{
@@ -44,7 +44,7 @@ func Steps(base string, teams Teams) []Step {
 	}
 }
 
-// How the lines call curl: without its progress bar, and with a line end behind the body.
+// How the lines call curl: without its progress bar, and with a line end after the body.
 const (
 	quiet = `curl -s -w '\n'`
 	sizes = `curl -s -o /dev/null -w '%{http_code} %{content_type} %{size_download}\n'`
@@ -68,7 +68,7 @@ const (
 	Edit    = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"The same mill in winter"},{"image":"https://pictures.example/mill.png"}]}]},"parameters":{"n":2,"size":"1280*720"}}`
 )
 
-// line is a curl call with a key, which exists in this demonstration only.
+// line returns a curl call with a key, which only this demonstration knows.
 func line(curl string, key upstream.Secret, url string) string {
 	return strings.Join([]string{curl, url, "-H 'Authorization: Bearer " + key.Reveal() + "'"}, " ")
 }
@@ -77,7 +77,7 @@ func post(curl string, key upstream.Secret, url, body string) string {
 	return line(curl, key, url) + " -H 'Content-Type: application/json' -d '" + body + "'"
 }
 
-// Python are five lines for OpenAI's library for Python, each a statement that can also be typed to Python.
+// Python returns five lines for OpenAI's library for Python. Each is a statement that can also be typed into an interpreter.
 func Python(base, key string) string {
 	return `from openai import OpenAI
 client = OpenAI(base_url="` + base + `", api_key="` + key + `")

@@ -16,15 +16,14 @@ import (
 // Upstream are the accounts at the service and their keys. File is nil if its content is faulty.
 type Upstream struct{ accounts.Set }
 
-// Main is the one account of the settings, for a gateway without an accounts file, without the limits that the teams file may have.
+// Main returns the single account of the settings, for a gateway without an accounts file. It lacks the limits in the teams file.
 func Main(base *url.URL, key upstream.Secret) Upstream {
 	u := Upstream{accounts.Main(key)}
 	u.File = teams.MainAccounts(base, nil)
 	return u
 }
 
-// Upstream are the accounts of the accounts file with their keys, or what is wrong with them: bad is of type [teams.Faults] if it is about
-// what the file says.
+// Upstream returns the accounts of the accounts file with their keys. bad has type [strictyaml.Faults] if the content or a key is faulty.
 func (l *Look) Upstream() (u Upstream, bad error) {
 	if l.AccountsErr != nil {
 		return u, l.AccountsErr
@@ -56,7 +55,7 @@ func IsKey(key upstream.Secret) bool {
 	return key != "" && !strings.ContainsFunc(key.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// Digests are those of the keys, which no team may have.
+// Digests returns the digests of the keys. No team may have one of them.
 func (u Upstream) Digests() (all []teams.Digest) {
 	for _, key := range u.Keys {
 		all = append(all, sha256.Sum256([]byte(key.Reveal())))
@@ -64,7 +63,7 @@ func (u Upstream) Digests() (all []teams.Digest) {
 	return all
 }
 
-// Warnings lists what is legal and maybe not meant, one line each. file has the teams that the accounts serve; nil: it is faulty.
+// Warnings returns what is allowed but may be a mistake, one line each. file has the teams that the accounts serve; nil: it is faulty.
 func (u Upstream) Warnings(file *teams.File) []string {
 	all := u.File.Warnings()
 	if file != nil {
@@ -85,10 +84,10 @@ func (u Upstream) Warnings(file *teams.File) []string {
 	return all
 }
 
-// First is the key of the first account.
+// First returns the key of the first account.
 func (u Upstream) First() upstream.Secret { return u.Keys[u.File.List[0].ID] }
 
-// Lines shows each account on a line, its key covered. base is the address of those that name none.
+// Lines describes each account on a line, its key redacted. base is the address of those that name none.
 func (u Upstream) Lines(base *url.URL) (all []string) {
 	for _, a := range u.File.List {
 		at := base
@@ -115,7 +114,7 @@ func listOr[T ~string](list []T, none string) string {
 	return strings.Join(words, ",")
 }
 
-// AccountIDs are the ids of an accounts file; none if it cannot be read.
+// AccountIDs returns the ids in an accounts file; none if it cannot be read.
 func AccountIDs(path string) (ids []string) {
 	text, err := Read(path)
 	if err != nil {

@@ -25,12 +25,12 @@ var (
 	errNoCertificate = errors.New("a file has no certificate")
 )
 
-// Authorities are those that certificates of other servers are verified by: the files that SSL_CERT_FILE and SSL_CERT_DIR name, which are
-// read again when they change, and the system's where one of the two is not set. crypto/x509 would read the same ones, once.
-// Make it with [OpenAuthorities]; a nil Authorities are the system's.
+// Authorities verify the certificates of other servers. They are the files in SSL_CERT_FILE and SSL_CERT_DIR, read again when they
+// change, and the system's in place of one that is not set. crypto/x509 would read the same files, but only once. Make it with
+// [OpenAuthorities]; nil means the system's.
 type Authorities struct{ kept[x509.CertPool] }
 
-// OpenAuthorities reads the files that the environment names; nil: it names none. After an error what could be read is in force.
+// OpenAuthorities reads the files that the environment names; nil: it names none. After an error the readable ones are in force.
 func OpenAuthorities(environ []string) (*Authorities, error) {
 	var file string
 	var folders []string
@@ -72,7 +72,7 @@ func OpenAuthorities(environ []string) (*Authorities, error) {
 	return a, err
 }
 
-// Roots are the authorities in force; nil: the system's.
+// Roots returns the authorities in force; nil: the system's.
 func (a *Authorities) Roots() *x509.CertPool {
 	if a == nil {
 		return nil
@@ -80,7 +80,7 @@ func (a *Authorities) Roots() *x509.CertPool {
 	return a.inForce.Load()
 }
 
-// publicOf are the system's authorities: of its file, and of its folders.
+// publicOf returns the system's authorities: those of its file, its folders, or both.
 func publicOf(file, folders bool) *x509.CertPool {
 	pool := x509.NewCertPool()
 	if file {
@@ -102,7 +102,7 @@ func publicOf(file, folders bool) *x509.CertPool {
 	return pool
 }
 
-// readNamed reads a file, if there is one, and those in folders. What a folder has beside files is passed over.
+// readNamed reads a file, if one is given, and the files in folders. It skips anything else in them.
 func readNamed(file string, folders []string) (all contents, err error) {
 	all = contents{}
 	if file != "" {
@@ -130,7 +130,7 @@ func readNamed(file string, folders []string) (all contents, err error) {
 	return all, nil
 }
 
-// certificates counts those in a file. Other blocks of PEM, and text beside them, are passed over.
+// certificates counts the certificates in a file. It skips other PEM blocks and other text.
 func certificates(text []byte) (n int, err error) {
 	begun := bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// contents are those of files, by their paths.
+// contents are the contents of files by path.
 type contents map[string][]byte
 
 func (c contents) equal(o contents) bool { return maps.EqualFunc(c, o, bytes.Equal) }
@@ -26,11 +26,11 @@ func readAll(paths ...string) (all contents, err error) {
 	return all, nil
 }
 
-// kept is what files hold, which are read again when they change. It is safe for concurrent use.
+// kept is a value made from files, which are read again when they change. It is safe for concurrent use.
 type kept[T any] struct {
 	read    func() (contents, error)
-	made    func(now, before contents) (*T, error) // of what is in the files now, and of what is in force
-	text    contents                               // that is in force
+	made    func(now, before contents) (*T, error) // makes the value; before is the content in force
+	text    contents                               // in force
 	inForce atomic.Pointer[T]
 	fault   atomic.Pointer[string] // why the files' content is not in force; nil: it is
 }
@@ -53,7 +53,7 @@ func (k *kept[T]) take(now contents) error {
 	return err
 }
 
-// State is an error while the files have a content that is not in force.
+// State returns an error while the files' content is not in force.
 func (k *kept[T]) State() error {
 	if text := k.fault.Load(); text != nil {
 		return errors.New(*text)
@@ -61,8 +61,8 @@ func (k *kept[T]) State() error {
 	return nil
 }
 
-// Watch reads the files every so often until ctx ends. changed is called when another content is in force, with nil, and when it is
-// refused, with the reason. Files are written piece by piece and one after the other: so a content counts, and is refused, once it is seen twice.
+// Watch reads the files at every interval until ctx ends. It calls changed with nil when a new content takes effect, and with the reason
+// when one is refused. Files are written in pieces and one after the other, so a content counts only once it was read twice.
 func (k *kept[T]) Watch(ctx context.Context, every time.Duration, changed func(error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -9,10 +9,11 @@ import (
 	"sluice/policy/teams"
 )
 
-// Lack is what teams of the directory cannot do with the accounts at the service. The zero Lack lacks nothing; it is safe for concurrent use.
+// Lack is what teams of the directory need and the accounts at the service lack. The zero Lack is empty; it is safe for concurrent use.
 type Lack struct{ text atomic.Pointer[string] }
 
-// Note compares the accounts with all teams. For teams of the file the same is refused at the start. It returns what to log; empty: nothing new.
+// Note compares the accounts with all teams. It returns what to log; empty: nothing new. A lack for teams of the file is refused at the
+// start instead.
 func (l *Lack) Note(u Upstream, file *teams.File) string {
 	misfits, _ := account.Fit(u.File, file)
 	if len(misfits) == 0 {
@@ -26,7 +27,7 @@ func (l *Lack) Note(u Upstream, file *teams.File) string {
 	return text
 }
 
-// State is an error if something is lacking.
+// State returns an error if something is lacking.
 func (l *Lack) State() error {
 	if text := l.text.Load(); text != nil {
 		return errors.New(*text)

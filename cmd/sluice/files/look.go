@@ -11,21 +11,21 @@ import (
 	"sluice/policy/teams"
 )
 
-// Paths are those of the watched files. An empty one is of no file.
+// Paths are the paths of the watched files. An empty one means no file.
 type Paths struct {
 	Teams    string
 	Accounts string
-	Key      string // of the account of the settings; not looked at if there is an accounts file
+	Key      string // the key of the settings' account; ignored if there is an accounts file
 }
 
-// Look is the content of the watched files at one moment. Paths are opened anew each time, so that a swapped symbolic link is seen.
+// Look is the content of the watched files at one moment. Paths are opened anew each time, so that a swapped symbolic link is noticed.
 type Look struct {
 	Teams    []byte
 	TeamsErr error
-	// Accounts is the accounts file as it was read; nil: there is none, or it is faulty, as AccountsErr says.
+	// Accounts is the parsed accounts file; nil: there is none, or it is faulty, see AccountsErr.
 	Accounts    *teams.Accounts
 	AccountsErr error
-	// Keys are the keys of the accounts at the service by their ids, without those that are not in a file.
+	// Keys are the keys in files, by the ids of the accounts at the service.
 	Keys map[string]Key
 
 	text []byte // of the accounts file
@@ -37,7 +37,7 @@ type Key struct {
 	Err    error
 }
 
-// At looks at the files. before is the look before it, which saves reading what is the same; the zero Look means no look yet.
+// At reads the files. before is the previous look, which saves parsing unchanged files; the zero Look means none.
 func At(p Paths, before Look) (l Look) {
 	l.Teams, l.TeamsErr = Read(p.Teams)
 	l.Keys = map[string]Key{}
@@ -67,7 +67,7 @@ func (l *Look) readAccounts(path string, before *Look) {
 	}
 }
 
-// parseAccounts reads an accounts file. The files of its keys are beside it, unless their paths are absolute.
+// parseAccounts parses an accounts file. Relative paths of key files are resolved against its folder.
 func parseAccounts(path string, text []byte) (*teams.Accounts, error) {
 	accounts, err := teams.ParseAccounts(text)
 	if err != nil {
@@ -86,7 +86,7 @@ func keyIn(path string) (k Key) {
 	return k
 }
 
-// Sum identifies a look only by content: on mounted files, times and inodes may not change.
+// Sum returns a hash of the content. It ignores times and inodes, which may not change on mounted files.
 func (l *Look) Sum() [sha256.Size]byte {
 	parts := []string{string(l.Teams), fmt.Sprint(l.TeamsErr), string(l.text), fmt.Sprint(l.AccountsErr)}
 	ids := []string{teams.MainAccount}

@@ -5,7 +5,7 @@ import "crypto/tls"
 // Pair is a certificate and its key in two files, which are read again when they change. Make it with [OpenPair].
 type Pair struct{ kept[tls.Certificate] }
 
-// OpenPair reads the files. Each has an error of its own; that they do not fit is the certificate's. With one the Pair is nil.
+// OpenPair reads the files. Each has its own error; a mismatch is the certificate's. With an error the Pair is nil.
 func OpenPair(certificate, key string) (p *Pair, ofCertificate, ofKey error) {
 	p = new(Pair)
 	p.read = func() (contents, error) { return readAll(certificate, key) }
@@ -24,5 +24,5 @@ func OpenPair(certificate, key string) (p *Pair, ofCertificate, ofKey error) {
 	return p, nil, nil
 }
 
-// Get is the certificate in force, as [tls.Config] asks for it at each handshake.
+// Get returns the certificate in force, for [tls.Config]'s GetCertificate.
 func (p *Pair) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.inForce.Load(), nil }

@@ -1,7 +1,7 @@
-// Package files reads the files that settings name: whole, regular ones of a bounded size, and secrets. A [Look] is the content of those
+// Package files reads the files that settings name: regular files of a bounded size, and secrets. A [Look] is the content of the files
 // that are read again while Sluice serves.
 //
-// No error of it contains a path, which may be a secret in the wrong variable, or anything of a content.
+// Its errors contain neither a path, which may be a secret in the wrong variable, nor a part of a content.
 package files
 
 import (
@@ -16,13 +16,13 @@ import (
 	"sluice/gateway/upstream"
 )
 
-// Most is the largest file in bytes that is read: a wrong path may lead to a huge one.
+// Most bounds the size of a file in bytes: a wrong path may lead to a huge file.
 const Most = 16 << 20
 
 var (
 	// ErrSize is the error of a file that is larger than [Most].
 	ErrSize = errors.New("is larger than 16 MiB")
-	// ErrKind is the error of a path that leads to something else than a file.
+	// ErrKind is the error of a path that does not lead to a regular file.
 	ErrKind = errors.New("is not a regular file")
 
 	errEmpty = errors.New("the file is empty")
@@ -37,7 +37,7 @@ func Secret(path string) (upstream.Secret, error) {
 	return SecretOf(content)
 }
 
-// SecretOf is the secret that is all of a content, as [Secret] reads it.
+// SecretOf returns the secret in a content, as [Secret] does for a file.
 func SecretOf(content []byte) (upstream.Secret, error) {
 	text := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
 	if strings.TrimSpace(text) == "" {
@@ -46,7 +46,7 @@ func SecretOf(content []byte) (upstream.Secret, error) {
 	return upstream.Secret(text), nil
 }
 
-// Beside returns what reads files with secrets whose paths are from the folder of another file.
+// Beside returns a function that reads files with secrets. Their paths are relative to the folder of file.
 func Beside(file string) func(path string) (upstream.Secret, error) {
 	return func(path string) (upstream.Secret, error) {
 		if !filepath.IsAbs(path) {
@@ -56,7 +56,7 @@ func Beside(file string) func(path string) (upstream.Secret, error) {
 	}
 }
 
-// Read reads a regular file; others may have no end.
+// Read reads a regular file. It refuses other kinds, which may be endless.
 func Read(path string) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO would wait for a writer
 	if err != nil {
@@ -93,7 +93,7 @@ func IsOpen(path string) bool {
 	return err == nil && info.Mode().Perm()&0o004 != 0
 }
 
-// Pathless is an error without the path in it.
+// Pathless returns an error without the path in it.
 func Pathless(err error) error {
 	var bad *fs.PathError
 	if errors.As(err, &bad) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind is a program that stands in front of Sluice.
+// kind is the kind of reverse proxy in front of Sluice.
 type kind string
 
 const (
@@ -16,7 +16,7 @@ const (
 	unknown kind = "something without a name, or nothing"
 )
 
-// kindOf names the program by what it adds to an answer. HAProxy adds nothing by itself.
+// kindOf recognizes the proxy by the headers that it adds to an answer. HAProxy adds none by itself.
 func kindOf(h http.Header) kind {
 	for _, header := range []string{"Server", "Via"} {
 		for _, value := range h.Values(header) {
@@ -33,7 +33,7 @@ func kindOf(h http.Header) kind {
 	return unknown
 }
 
-// fault is what an ingress may do wrong.
+// fault is a fault of an ingress.
 type fault int
 
 const (
@@ -45,7 +45,7 @@ const (
 	faultRetries
 )
 
-// cures are the settings, as in the files of deploy/ingress.
+// cures are the right settings, as in the files of deploy/ingress.
 var cures = map[fault]map[kind]string{
 	faultClient: {
 		nginx: "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for", haproxy: "option forwardfor",
@@ -71,7 +71,7 @@ var cures = map[fault]map[kind]string{
 	},
 }
 
-// cure is the setting of a program; of one that is not known those of all.
+// cure returns the right setting; for an unknown proxy those of all kinds.
 func (k kind) cure(f fault) string {
 	if text, ok := cures[f][k]; ok {
 		return text

@@ -1,7 +1,7 @@
-// Package ingress tries what stands in front of a gateway: whether it lets through what clients of Sluice send and wait for. It says which
-// setting of which program is wrong.
+// Package ingress tests whether the reverse proxy in front of a gateway passes what clients of Sluice send and wait for.
 //
-// It sends requests that Sluice answers or refuses itself, so no service is asked and nothing is charged. It reads no environment.
+// It names the wrong setting of the proxy. It sends only requests that Sluice answers or refuses itself, so the service is not called
+// and nothing is charged. It reads no environment.
 package ingress
 
 import (
@@ -20,33 +20,33 @@ import (
 )
 
 const (
-	answerFor   = 30 * time.Second // an answer may take longer than it shall by that much
-	late        = 10 * time.Second // a first frame that takes as long, or as long as the silence, was held back
-	largest     = 64 << 20         // bytes of the body that is sent: SLUICE_MAX_BODY by default
-	headerBytes = 24 << 10         // of the long header: tokens and traces make long ones; Sluice takes 28 KiB in all
-	mostWait    = 60 * time.Second // that clients may prefer to wait
-	peeks       = 16               // looks for a dropped request at the replicas behind the ingress
+	answerFor   = 30 * time.Second // how much longer than expected an answer may take
+	late        = 10 * time.Second // a first frame that takes this long, or as long as the silence, was held back
+	largest     = 64 << 20         // bytes of the sent body: the default of SLUICE_MAX_BODY
+	headerBytes = 24 << 10         // of the long header: tokens and traces make headers long; Sluice accepts 28 KiB in all
+	mostWait    = 60 * time.Second // the longest wait that clients may prefer
+	peeks       = 16               // queries for a dropped request, to reach all replicas behind the ingress
 	echoPath    = "/sluice/v1/echo"
 	textPath    = "/api/v1/services/aigc/text-generation/generation"
 )
 
-// Config says what is tried.
+// Config configures the trials.
 type Config struct {
-	URL         *url.URL         // of the ingress, without a path
-	Key         upstream.Secret  // of a team
+	URL         *url.URL         // the ingress's, without a path
+	Key         upstream.Secret  // a team's
 	Silence     time.Duration    // inside a stream, in whole seconds from 1 to 120
-	Certificate *tls.Certificate // the client's, where the ingress asks for one; nil: none
+	Certificate *tls.Certificate // the client's, if the ingress asks for one; nil: none
 	Roots       *x509.CertPool   // authorities of the ingress's certificate; nil: the system's
 }
 
 // Finding is the outcome of one trial.
 type Finding struct {
-	What  string // what was tried, and what it took
-	Fault string // empty: it is as it should be
-	Cure  string // which setting is wrong
+	What  string // what was tried, and measurements
+	Fault string // empty: no fault
+	Cure  string // the right setting
 }
 
-// String is the finding in one line.
+// String returns the finding in one line.
 func (f Finding) String() string {
 	if f.Fault == "" {
 		return "ok: " + f.What
@@ -58,11 +58,11 @@ func (f Finding) String() string {
 	return line
 }
 
-// Try tries all, writes a line for each, and returns an error if one is wrong.
+// Try runs all trials, writes a line for each, and returns an error if one found a fault.
 func Try(ctx context.Context, w io.Writer, c Config) error {
 	t := &trial{Config: c, client: c.over((*http.Protocols).SetHTTP2), once: c.over((*http.Protocols).SetHTTP1)}
 	wrong := 0
-	tell := func(f Finding) error {
+	write := func(f Finding) error {
 		if f.Fault != "" {
 			wrong++
 		}
@@ -70,14 +70,14 @@ func Try(ctx context.Context, w io.Writer, c Config) error {
 		return err
 	}
 	reached := t.reach(ctx)
-	if err := tell(reached); err != nil {
+	if err := write(reached); err != nil {
 		return err
 	}
 	if reached.Fault != "" {
 		return fmt.Errorf("no trial reached Sluice at %s", c.URL.Redacted())
 	}
 	for _, f := range t.rest(ctx) {
-		if err := tell(f); err != nil {
+		if err := write(f); err != nil {
 			return err
 		}
 	}
@@ -87,14 +87,14 @@ func Try(ctx context.Context, w io.Writer, c Config) error {
 	return nil
 }
 
-// over is a client that also offers a protocol besides HTTP/1.1.
+// over returns a client that offers HTTP/1.1 and one more protocol.
 func (c *Config) over(offer func(*http.Protocols, bool)) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	offer(protocols, true)
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.Roots}, Protocols: protocols,
-		DisableKeepAlives: true, // a connection that an ingress ends shall end one trial
+		DisableKeepAlives: true, // a connection that an ingress ends must end only one trial
 	}
 	if c.Certificate != nil {
 		transport.TLSClientConfig.Certificates = []tls.Certificate{*c.Certificate}
@@ -102,8 +102,8 @@ func (c *Config) over(offer func(*http.Protocols, bool)) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// rest runs the other trials, beside each other but for the last: an ingress may take a gateway that gives no answer out of service for
-// some seconds.
+// rest runs the other trials concurrently, except the last: after it an ingress may take the gateway, which did not answer, out of
+// service for some seconds.
 func (t *trial) rest(ctx context.Context) []Finding {
 	trials := []func(context.Context) Finding{t.forwarded, t.headers, t.body, t.frames, t.wait}
 	found := make([]Finding, len(trials), len(trials)+1)
@@ -119,8 +119,8 @@ func (t *trial) rest(ctx context.Context) []Finding {
 type trial struct {
 	Config
 	client *http.Client
-	once   *http.Client // over HTTP/1.1, in one piece: over HTTP/2 Go's client itself may repeat a request, and HAProxy only repeats what it had whole
-	kind   kind         // of what stands in front
+	once   *http.Client // HTTP/1.1, a whole request: over HTTP/2 Go's client may repeat it itself, and HAProxy repeats only whole ones
+	kind   kind
 	seen   echoed
 }
 
@@ -133,7 +133,7 @@ type echoed struct {
 	Arrived   int    `json:"arrived"`
 }
 
-// request is a request of the team, without a body.
+// request returns a request of the team, without a body.
 func (t *trial) request(ctx context.Context, method, path, query string) *http.Request {
 	to := *t.URL
 	to.Path, to.RawQuery = strings.TrimSuffix(to.Path, "/")+path, query

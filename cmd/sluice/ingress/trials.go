@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// reach finds whether Sluice answers at all, and what stands in front of it.
+// reach tests whether Sluice answers, and recognizes the proxy in front of it.
 func (t *trial) reach(ctx context.Context) Finding {
 	f := Finding{What: "reached"}
 	answer, err := t.send(t.request(ctx, http.MethodGet, echoPath, ""), answerFor)
@@ -35,7 +35,7 @@ func (t *trial) reach(ctx context.Context) Finding {
 	return f
 }
 
-// forwarded finds whether Sluice learns who the client is. That nothing stands in front is no fault.
+// forwarded tests whether Sluice learns the client's address. Without a proxy that is no fault.
 func (t *trial) forwarded(context.Context) Finding {
 	f := Finding{What: "client's address: " + t.seen.Client}
 	switch {
@@ -62,13 +62,13 @@ func (t *trial) headers(ctx context.Context) Finding {
 	return f
 }
 
-// body sends a large request that Sluice reads whole, and refuses: a member appears twice.
+// body sends a large request that Sluice reads whole and then refuses, because a member appears twice.
 func (t *trial) body(ctx context.Context) Finding {
 	const head, tail = `{"model":"`, `","model":""}`
 	r := t.request(ctx, http.MethodPost, textPath, "")
 	r.Header.Set("Content-Type", "application/json")
 	r.ContentLength = largest
-	r.GetBody = func() (io.ReadCloser, error) { // also for a connection that another trial's end has closed
+	r.GetBody = func() (io.ReadCloser, error) { // lets the client retry on a new connection
 		return io.NopCloser(io.MultiReader(strings.NewReader(head), io.LimitReader(filler{}, largest-int64(len(head)+len(tail))), strings.NewReader(tail))), nil
 	}
 	r.Body, _ = r.GetBody()
@@ -116,7 +116,7 @@ func (t *trial) frames(ctx context.Context) Finding {
 	took := time.Since(begun)
 	f.What = fmt.Sprintf("%s, its first frame after %d ms", f.What, took.Milliseconds())
 	if err == nil {
-		_, err = frame(in) // a proxy may pass on with the header what came with it, and hold back what follows
+		_, err = frame(in) // a proxy may pass on what came with the header, and hold back the rest
 		took = time.Since(begun)
 	}
 	rest, ended := io.ReadAll(in)
@@ -140,7 +140,7 @@ func frame(in *bufio.Reader) (string, error) {
 	return text, err
 }
 
-// wait has Sluice wait before it answers.
+// wait makes Sluice wait before it answers.
 func (t *trial) wait(ctx context.Context) Finding {
 	span := min(t.Silence, mostWait)
 	f := Finding{What: fmt.Sprintf("Prefer: wait=%d", int(span/time.Second))}
@@ -166,7 +166,7 @@ func (t *trial) retries(ctx context.Context) Finding {
 	r := t.request(ctx, http.MethodPost, echoPath, "drop="+id)
 	r.Header.Set("Content-Type", "application/json")
 	r.ContentLength, r.Body = 2, io.NopCloser(strings.NewReader("{}"))
-	_, _ = send(t.once, r, answerFor) // it has no answer, or the ingress's
+	_, _ = send(t.once, r, answerFor) // no answer, or one from the ingress
 	arrived := map[string]int{}
 	for range peeks {
 		answer, err := t.send(t.request(ctx, http.MethodGet, echoPath, "count="+id), answerFor)
@@ -213,13 +213,13 @@ func send(client *http.Client, r *http.Request, within time.Duration) (g got, er
 	return got{answer.StatusCode, answer.Proto, answer.Header, text}, err
 }
 
-// isOurs reports whether an answer with that header is Sluice's.
+// isOurs reports whether an answer with these headers is Sluice's.
 func isOurs(h http.Header) bool { return h.Get("Sluice-Request-Id") != "" }
 
-// refusalIn is the refusal that Sluice names in a header; empty: it refused nothing.
+// refusalIn returns the refusal in Sluice's header; empty: none.
 func refusalIn(h http.Header) string { return h.Get("Sluice-Refusal") }
 
-// failed is the finding with an error for its fault, without the address.
+// failed returns the finding with an error as its fault, without the address.
 func (f Finding) failed(err error, cure string) Finding {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err

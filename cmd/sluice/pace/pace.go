@@ -1,4 +1,4 @@
-// Package pace decides how the runtime collects garbage, by the memory that the process may use.
+// Package pace sets how often the runtime collects garbage, by the memory that the process may use.
 package pace
 
 import (
@@ -18,14 +18,14 @@ const (
 	free = 200
 )
 
-// Pace is how the runtime collects garbage. Zero keeps the setting of the environment or the runtime.
+// Pace are the settings of the garbage collector. Zero keeps the setting of the environment or the runtime.
 type Pace struct {
 	percent int
 	limit   int64 // of the process's memory, in bytes
 }
 
-// For decides the pace. GOGC and GOMEMLIMIT win. container is the container's memory limit in bytes; 0: no limit. A tenth of
-// it is left for the binary, stacks and sockets, as in the chart.
+// For decides the pace. GOGC and GOMEMLIMIT take precedence. container is the container's memory limit in bytes; 0: no limit. A tenth
+// of it is left for the binary, stacks and sockets, as in the chart.
 func For(environ []string, container int64) (p Pace) {
 	percent, limit := valueIn(environ, "GOGC"), valueIn(environ, "GOMEMLIMIT")
 	if limit == "" {
@@ -69,8 +69,8 @@ func valueIn(environ []string, name string) string {
 	return ""
 }
 
-// ContainerLimit is the least memory limit of the process's control group (version 2) and those above it, in bytes; 0: no limit,
-// or not readable. root is "" outside tests.
+// ContainerLimit returns the least memory limit of the process's control group (version 2) and its parents, in bytes; 0: no limit, or
+// not readable. root is "" outside tests.
 func ContainerLimit(root string) (least int64) {
 	groups, _ := os.ReadFile(root + "/proc/self/cgroup")
 	for line := range strings.Lines(string(groups)) {

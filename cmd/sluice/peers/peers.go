@@ -1,5 +1,5 @@
-// Package peers tries whether what a gateway connects to can be reached: it calls each, and says how long that took. It promises
-// that no line has a key or anything of an answer but its status.
+// Package peers tests whether a gateway's peers can be reached: it calls each, and reports how long that took. It promises that no line
+// contains a key or any part of an answer but its status.
 package peers
 
 import (
@@ -10,20 +10,21 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 )
 
-// patience is how long one may take.
+// patience bounds all calls.
 const patience = 10 * time.Second
 
-// Peer is what a gateway connects to. Try returns how long one call took, what to warn of, and why it failed, without its address.
+// Peer is something that a gateway connects to. Try returns how long one call took, a warning, and why it failed, without its address.
 type Peer struct {
 	Name string
 	Try  func(ctx context.Context) (took time.Duration, warning string, err error)
 }
 
-// Try calls all beside each other, writes a line for each in their order, and returns an error if one cannot be reached.
+// Try calls all peers concurrently, writes a line for each in order, and returns an error if one cannot be reached.
 func Try(ctx context.Context, w io.Writer, all []Peer) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -59,10 +60,10 @@ func Try(ctx context.Context, w io.Writer, all []Peer) error {
 	return nil
 }
 
-// shown is a time in ms with one decimal.
+// shown returns a time in ms with one decimal.
 func shown(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
 
-// Plain is an error without the address that was called, which may be a secret.
+// Plain returns an error without the called address, which may be a secret.
 func Plain(err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
@@ -79,7 +80,7 @@ func Plain(err error) error {
 	return err
 }
 
-// Get is a GET of an address that is answered with one of the statuses. key is sent as a Bearer token; empty: none. No redirect is followed.
+// Get returns a GET that expects one of the statuses and follows no redirect. key is sent as a Bearer token; empty: none.
 func Get(trip http.RoundTripper, address, key string, statuses ...int) func(context.Context) (time.Duration, string, error) {
 	return func(ctx context.Context) (time.Duration, string, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
@@ -97,19 +98,18 @@ func Get(trip http.RoundTripper, address, key string, statuses ...int) func(cont
 		}
 		_ = answer.Body.Close()
 		took := time.Since(begun)
-		for _, status := range statuses {
-			if answer.StatusCode == status {
-				return took, "", nil
-			}
+		switch status := answer.StatusCode; {
+		case slices.Contains(statuses, status):
+			return took, "", nil
+		case status == http.StatusUnauthorized || status == http.StatusForbidden:
+			return took, "", fmt.Errorf("the key is refused with %d", status)
+		default:
+			return took, "", fmt.Errorf("answered with %d", status)
 		}
-		if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden {
-			return took, "", fmt.Errorf("the key is refused with %d", answer.StatusCode)
-		}
-		return took, "", fmt.Errorf("answered with %d", answer.StatusCode)
 	}
 }
 
-// RoundTrip is the least of some calls, the first of which may have to connect. It warns if four of them do not fit into a timeout.
+// RoundTrip returns the least of five calls, the first of which may have to connect. It warns if four times that exceeds the timeout.
 func RoundTrip(timeout time.Duration, call func(context.Context) error) func(context.Context) (time.Duration, string, error) {
 	const calls, fit = 5, 4
 	return func(ctx context.Context) (least time.Duration, warning string, err error) {

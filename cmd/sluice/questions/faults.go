@@ -15,7 +15,7 @@ import (
 // Faults is sluice faults.
 type Faults struct{}
 
-// Run writes what is wrong, a line each.
+// Run prints what is wrong, a line each.
 func (Faults) Run(ctx context.Context, out io.Writer, client *remote.Console) error {
 	answer, err := client.Call(ctx, http.MethodGet, "/faults", nil, "")
 	if err != nil {

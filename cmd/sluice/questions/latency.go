@@ -45,7 +45,7 @@ func (c Latency) Run(ctx context.Context, out io.Writer, client *remote.Console)
 	return table.Flush()
 }
 
-// shown writes milliseconds: what is known of them is within 5 %.
+// shown formats milliseconds. They are accurate to 5 %, so more digits would not help.
 func shown(ms float64) string {
 	if ms < 10 {
 		return fmt.Sprintf("%.2f", ms)

@@ -18,7 +18,7 @@ type Limits struct {
 	Percent int `default:"80" placeholder:"80" help:"Only limits that are used or held to at least this percentage."`
 }
 
-// Run writes the limit of each team of which the largest share is used or held, the nearest first.
+// Run prints each team's limit with the largest used or held share, largest first.
 func (c Limits) Run(ctx context.Context, out io.Writer, client *remote.Console) error {
 	answer, err := client.Call(ctx, http.MethodGet, fmt.Sprintf("/limits?percent=%d", c.Percent), nil, "")
 	if err != nil {

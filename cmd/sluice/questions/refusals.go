@@ -21,7 +21,7 @@ type Refusals struct {
 	Last time.Duration `default:"1h" placeholder:"1h" help:"How far back; 48h at most."`
 }
 
-// Run writes how often requests were refused, the most frequent first.
+// Run prints how often requests were refused, most frequent first.
 func (c Refusals) Run(ctx context.Context, out io.Writer, client *remote.Console) error {
 	query := url.Values{"by": {c.By}, "from": {time.Now().Add(-c.Last).UTC().Format(time.RFC3339)}}
 	if c.Team != "" {

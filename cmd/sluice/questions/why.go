@@ -1,6 +1,6 @@
-// Package questions has the commands that put a question to a console and write its answer: why, refusals, search, latency, faults and limits.
+// Package questions has the commands that query a console: why, refusals, search, latency, faults and limits.
 //
-// They are views of the interface for programs, as the console's pages are. Texts of the console are written printably.
+// They are views of the console's API, as its pages are. Unprintable characters in the console's texts are escaped.
 package questions
 
 import (
@@ -36,7 +36,7 @@ type line struct {
 	}
 }
 
-// Run writes why a request ended as it did.
+// Run prints why a request ended as it did.
 func (c Why) Run(ctx context.Context, out io.Writer, client *remote.Console) error {
 	answer, err := client.Call(ctx, http.MethodGet, "/requests/"+url.PathEscape(c.Request), nil, "")
 	if err != nil {
@@ -69,7 +69,7 @@ func (c Why) Run(ctx context.Context, out io.Writer, client *remote.Console) err
 	return table.Flush()
 }
 
-// limit is the limit that refused, as it stood then; empty: none.
+// limit describes the limit that refused, as it stood then; empty: none.
 func (l *line) limit() string {
 	if l.Limit == nil {
 		return ""

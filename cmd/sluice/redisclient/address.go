@@ -28,16 +28,16 @@ type Address struct {
 	db       int
 }
 
-// addressForm is the forms of ParseAddress. net/url does not parse several hosts with ports.
+// addressForm matches ParseAddress's forms. net/url does not parse several hosts with ports.
 var addressForm = regexp.MustCompile(`^redis(s?)(?:\+(cluster|sentinel))?://(?:([^/\s@]*)@)?([^/@\s,]+(?:,[^/@\s,]+)*)(?:/([^/@\s]*))?(?:/([0-9]*))?$`)
 
-// ParseAddress reads an address of one of these forms, and reports whether it is one:
+// ParseAddress parses an address of one of these forms; false: it has none of them.
 //
 //	redis://[user:password@]host[:port][/db]
 //	redis+cluster://[user:password@]host[:port],…
 //	redis+sentinel://[user:password@]host[:port],…/master[/db]
 //
-// rediss instead of redis is TLS. The port is 6379 by default, 26379 of sentinels.
+// rediss instead of redis means TLS. The default port is 6379, of sentinels 26379.
 func ParseAddress(text string) (a Address, ok bool) {
 	m := addressForm.FindStringSubmatch(text)
 	if m == nil {

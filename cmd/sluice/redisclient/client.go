@@ -1,8 +1,8 @@
-// Package redisclient is the process's one client of Redis: single, behind sentinels or in cluster mode. It keeps the
-// connections, a circuit breaker for each node and a probe that closes it again, and knows how Redis keeps its data.
+// Package redisclient is the process's only client of Redis: single, behind sentinels or in cluster mode. It keeps the
+// connections, a circuit breaker for each node and a probe that closes it again, and reads how Redis persists its data.
 //
-// A call waits for its turn at a connection here, and its time begins when it is sent: the context's deadline limits how long
-// Redis may take from then on, at least Config.Timeout. Calls whose context is [Aside] have their own connections and breaker.
+// A call waits for a connection here, and its time begins when it is sent: from then on Redis may take the time until the context's
+// deadline, but at least Config.Timeout. Calls whose context is [Aside] have their own connections and breaker.
 //
 // It never retries a command: only the caller knows which are idempotent. It knows nothing of teams, limits or tasks.
 package redisclient
@@ -25,34 +25,33 @@ import (
 const (
 	// PoolSize is the most open connections to one Redis node.
 	PoolSize = 64
-	// SpareConnections is how many of them are made in advance.
+	// SpareConnections is how many of them are opened in advance.
 	SpareConnections = 24
 	// asidePool and asideSpare are the same for calls whose context is Aside.
 	asidePool, asideSpare = 16, 2
 	// Connections is the most connections to one node, of both kinds.
 	Connections = PoolSize + asidePool
-	// buffer is what a connection reads and writes at once, in bytes. The pool keeps what a burst has opened, so the library's 32 KiB, twice
-	// for each connection, would be the largest part of what grows in a process over a day. Larger calls take several reads.
+	// buffer is the size of a connection's read and write buffer, in bytes. The pool keeps the connections of a burst, so the library's
+	// 32 KiB, twice for each, would be the largest part of a process's growth over a day. Larger calls take several reads.
 	buffer = 8 << 10
 )
 
 // Config configures [Open]. Every field but Reread, Roots, Learned and Measure is required.
 type Config struct {
 	Address Address
-	// Reread returns the address as it is now, for the user and password of a new connection: they may change. Nil, or not
-	// ok: those of Address.
+	// Reread returns the current address, for the user and password of a new connection: they may change. Nil, or not ok: those of
+	// Address.
 	Reread func() (a Address, ok bool)
-	// Roots are the authorities of Redis's certificate, asked for at each new connection: they may change. Nil, or none: the system's.
+	// Roots returns the authorities of Redis's certificate, at each new connection: they may change. Nil, or none: the system's.
 	Roots func() *x509.CertPool
-	// Timeout is how long the operator lets one call on a request's path take, and each step of making a connection. Probes have at
-	// least a second.
+	// Timeout bounds one call on a request's path, and each step of opening a connection. Probes have at least a second.
 	Timeout time.Duration
 	// KeyPrefix begins the keys whose slots the probe may write to.
 	KeyPrefix string
 	// Away is the error of a call that was not sent because the breaker is open. Busy is wrapped if no connection was free or the
 	// caller's time was over: that does not count against Redis.
 	Away, Busy error
-	// Aside is in place of Away for calls whose context is [Aside]. Nil: these go over the same connections as all others.
+	// Aside replaces Away for calls whose context is [Aside]. Nil: they use the same connections as all others.
 	Aside error
 	Log   *slog.Logger
 	// Learned is called once with how Redis keeps its data, as soon as that is known. Nil: not called.
@@ -66,11 +65,11 @@ type Client struct {
 	redis.UniversalClient
 	config    Config
 	aside     *Client // for calls whose context is Aside; nil: none, or this is it
-	size      int     // connections to a node at most
-	spare     int     // of them made in advance
+	size      int     // bounds the connections to a node
+	spare     int     // connections opened in advance
 	conns     conns
-	connected atomic.Pointer[func(ctx context.Context, run string) error] // called for each connection; nil: for none
-	full      atomic.Pointer[func()]                                      // called when a call waited for one in vain; nil: not called
+	connected atomic.Pointer[func(ctx context.Context, run string) error] // called for each new connection; nil: not called
+	full      atomic.Pointer[func()]                                      // called when a call got no connection; nil: not called
 
 	mu     sync.Mutex
 	guards []*guard
@@ -90,7 +89,7 @@ func Open(config Config) *Client {
 	c := &Client{config: config, size: PoolSize, spare: SpareConnections}
 	if config.Aside != nil {
 		own := config
-		own.Away, own.Learned, own.Log = config.Aside, nil, slog.New(slog.DiscardHandler) // report what happens to Redis once
+		own.Away, own.Learned, own.Log = config.Aside, nil, slog.New(slog.DiscardHandler) // the main client reports it
 		c.aside = &Client{config: own, size: asidePool, spare: asideSpare}
 		c.aside.open()
 	}
@@ -128,7 +127,7 @@ func (c *Client) open() {
 	c.ended.Go(func() { c.probe(ctx) })
 }
 
-// credentials are the user and password for a new connection.
+// credentials returns the user and password for a new connection.
 func (c *Client) credentials() (user, password string) {
 	address := c.config.Address
 	if c.config.Reread != nil {
@@ -167,9 +166,9 @@ func (c *Client) Close() error {
 	return err
 }
 
-// OnConnect sets a function that is called for each new connection, before anything else is sent over it, with the context of the call
-// that makes it and the name of Redis's process (run_id) at the other end; empty if Redis refuses to return it. If the function returns
-// an error the connection is closed and the call fails with that error. Sentinels and a cluster's nodes are not asked.
+// OnConnect sets a function that is called for each new connection before anything else is sent over it, with the context of the call
+// that needs it and Redis's run_id; empty if Redis refuses to return it. If the function returns an error, the connection is closed and
+// the call fails with that error. It is not called for sentinels and nodes of a cluster.
 func (c *Client) OnConnect(connected func(ctx context.Context, run string) error) {
 	c.connected.Store(&connected)
 	if c.aside != nil {
@@ -192,10 +191,10 @@ func (c *Client) connect(ctx context.Context, conn *redis.Conn) error {
 	}
 	info, err := conn.Info(context.WithValue(ctx, connecting{}, true), "server").Result()
 	var said redis.Error
-	if err != nil && !errors.As(err, &said) { // else Redis refused to return it
+	if err != nil && !errors.As(err, &said) { // an error reply means that Redis refuses INFO
 		return err
 	}
-	if strings.Contains(info, "redis_mode:sentinel") { // it only knows the master's address
+	if strings.Contains(info, "redis_mode:sentinel") { // a sentinel has no data
 		return nil
 	}
 	_, run, _ := strings.Cut(info, "run_id:")
@@ -205,8 +204,8 @@ func (c *Client) connect(ctx context.Context, conn *redis.Conn) error {
 
 type aside struct{}
 
-// Aside marks a context: its calls use their own connections and breaker, so that they delay and fail no other call. It is for
-// what people look at, not for the work on requests.
+// Aside marks a context: its calls use separate connections and a separate breaker, so that they neither delay nor fail other calls. It
+// is for views that people open, not for requests.
 func Aside(ctx context.Context) context.Context { return context.WithValue(ctx, aside{}, true) }
 
 // divertHook sends the calls whose context is Aside through another client.

@@ -21,7 +21,7 @@ const (
 // conns tracks the open connections, to drop those to a server that is no longer the master.
 type conns struct {
 	mu   sync.Mutex
-	open map[*tracked]string // with the address that each was dialled to
+	open map[*tracked]string // the dialled address of each
 }
 
 type tracked struct {
@@ -29,7 +29,7 @@ type tracked struct {
 	all *conns
 }
 
-// lateTime is the time of a retry after a timeout for which this process itself may have been late.
+// lateTime bounds a retry after a timeout that this process itself may have caused.
 const lateTime = 5 * time.Millisecond
 
 // Read retries once after a timeout: the reply may have arrived while this process was starved of CPU, and the runtime then
@@ -51,7 +51,7 @@ func (t *tracked) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close forgets the connection.
+// Close closes the connection and removes it from conns.
 func (t *tracked) Close() error {
 	t.all.mu.Lock()
 	delete(t.all.open, t)
@@ -59,7 +59,7 @@ func (t *tracked) Close() error {
 	return t.Conn.Close()
 }
 
-// dialer connects, each step within a time, and remembers the connection. Under TLS it trusts the roots of now.
+// dialer returns a dial function that bounds each step by timeout and tracks the connection. Under TLS it trusts the current roots.
 func (c *conns) dialer(secure bool, roots func() *x509.CertPool, timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
 	plain := &net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -86,8 +86,8 @@ func (c *conns) dialer(secure bool, roots func() *x509.CertPool, timeout time.Du
 	}
 }
 
-// connected connects. It retries once if the timeout fired late: then this process was starved of CPU, and Redis may have
-// accepted the connection in time.
+// connected connects. It retries once if the timeout fired late: then this process was starved of CPU, and Redis may have accepted the
+// connection in time.
 func connected(ctx context.Context, plain *net.Dialer, network, address string) (net.Conn, error) {
 	begun := time.Now()
 	conn, err := plain.DialContext(ctx, network, address)
@@ -135,19 +135,19 @@ func isTimeout(err error) bool {
 	return ok && failed.Timeout()
 }
 
-// call is the context of one call of Redis. Its time begins when the library first asks for the deadline, which it does to send:
-// connecting first does not count as Redis being slow. The library checks nothing else while it waits for the reply.
+// call is the context of one call of Redis. Its time begins when the library first asks for the deadline, which it does when it sends:
+// the time to connect does not count against Redis. The library checks nothing else while it waits for the reply.
 type call struct {
 	context.Context // for its values
 	lasts           time.Duration
-	until           atomic.Int64 // in Unix nanoseconds; 0: nothing was sent yet
+	until           atomic.Int64 // in Unix nanoseconds; 0: not sent yet
 }
 
-// lasting returns the context of a call that may take that long.
+// lasting returns the context of a call that may take d.
 func lasting(parent context.Context, d time.Duration) *call { return &call{Context: parent, lasts: d} }
 
-// timeOf returns how long a call may take: the caller's remaining time when it calls, not counting the wait for a connection, but
-// at least least. So a caller's deadline ends a sequence of calls without shortening any.
+// timeOf returns how long a call may take without the wait for a connection: the caller's remaining time, but at least least. So a
+// caller's deadline ends a sequence of calls without cutting one short.
 func timeOf(ctx context.Context, least time.Duration) time.Duration {
 	if until, bounded := ctx.Deadline(); bounded {
 		return max(time.Until(until), least)
@@ -155,21 +155,21 @@ func timeOf(ctx context.Context, least time.Duration) time.Duration {
 	return callTimeout
 }
 
-// Deadline is the moment at which Redis's time expires.
+// Deadline returns when Redis's time expires.
 func (c *call) Deadline() (time.Time, bool) {
 	now := time.Now()
 	c.until.CompareAndSwap(0, now.Add(c.lasts).UnixNano())
 	return now.Add(time.Duration(c.until.Load() - now.UnixNano())), true // of the monotonic clock
 }
 
-// Done is nil: the library cannot cancel a call that it has begun.
+// Done returns nil: the library cannot cancel a call that it has begun.
 func (*call) Done() <-chan struct{} { return nil }
 
-// Err is nil, as Done.
+// Err returns nil, like Done.
 func (*call) Err() error { return nil }
 
-// connecting marks the context of calls on a connection that is being made: they need no place and pass the breaker.
+// connecting marks the context of a new connection's first calls: they need no place and pass the breaker.
 type connecting struct{}
 
-// making marks the context of a call that makes a connection.
+// making marks the context of a call that opens a connection.
 type making struct{}

@@ -18,9 +18,9 @@ const noEviction = "noeviction"
 type Facts struct {
 	EvictionPolicy string
 	MaxMemory      int64         // in bytes; 0: unbounded
-	Uptime         time.Duration // zero: it does not say
+	Uptime         time.Duration // 0: not reported
 	appends        bool          // to a file
-	snapshots      bool          // it took one since its start, takes one, or began with one; INFO does not show whether it will
+	snapshots      bool          // it took one since its start, takes one, or began with one; INFO does not show the schedule
 	hidden         bool          // it does not report its persistence
 }
 
@@ -42,7 +42,7 @@ func readFacts(info string) (f Facts) {
 	return f
 }
 
-// with combines the facts of two nodes of a cluster: the worse of each, and the sum of their memory.
+// with combines the facts of two nodes of a cluster: the worse of each fact, and the sum of their memory.
 func (f Facts) with(other Facts) Facts {
 	if f.EvictionPolicy == noEviction {
 		f.EvictionPolicy = other.EvictionPolicy
@@ -61,8 +61,8 @@ func (f Facts) with(other Facts) Facts {
 // Forgets reports whether nothing shows that the data outlives the server.
 func (f Facts) Forgets() bool { return !f.appends && !f.snapshots && !f.hidden }
 
-// RequireNoEviction fails if Redis reports that it evicts keys when its memory is full. If Redis is away it logs that, and the
-// probe asks again.
+// RequireNoEviction fails if Redis reports that it evicts keys when its memory is full. If Redis is away, it logs a warning, and the probe
+// asks again.
 func (c *Client) RequireNoEviction(ctx context.Context) error {
 	if c.learn(ctx) == "" {
 		c.config.Log.Warn("redis", "warning", "its eviction policy could not be read at the start; maxmemory-policy must be "+noEviction)

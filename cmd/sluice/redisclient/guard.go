@@ -15,23 +15,23 @@ import (
 // The breaker of one Redis node opens after failuresInRow consecutive failures, or when half of the calls of one window fail.
 const (
 	failuresInRow = 5
-	failuresOf    = 20          // the fewest calls in a window for half of them to count
-	breakerWindow = time.Second // at least
+	failuresOf    = 20          // the least number of calls in a window for the second condition
+	breakerWindow = time.Second // the least window
 )
 
-// guard is the circuit breaker of one node and the places at its connections, as a hook on the node's client. While the breaker
-// is open no call is sent but the probe, which closes it again.
+// guard is the circuit breaker of one node and the places at its connections, as a hook on the node's client. While the breaker is open,
+// only the probe is sent, which closes it again.
 type guard struct {
 	client  *Client
 	node    *redis.Client // nil: Redis is one node, or behind sentinels
 	address string        // of the node; empty as above
 	breaker *gobreaker.CircuitBreaker[struct{}]
 	places  *places
-	key     atomic.Pointer[string] // of a call that failed or was not sent: the probe writes beside it
+	key     atomic.Pointer[string] // of a call that failed or was not sent: the probe writes to its slot
 	since   atomic.Int64           // when the breaker opened, in Unix nanoseconds
-	stale   atomic.Bool            // the breaker opened, and the connections from before are still open
-	warm    atomic.Bool            // spare connections were made since the breaker opened
-	probed  atomic.Bool            // a probe is under way
+	stale   atomic.Bool            // the breaker opened, and older connections are still open
+	warm    atomic.Bool            // spare connections were opened since the breaker opened
+	probed  atomic.Bool            // a probe is running
 	answers atomic.Bool            // the node answered the probe
 }
 
@@ -60,7 +60,7 @@ func windowOf(timeout time.Duration) time.Duration {
 	return max(breakerWindow, 2*failuresInRow*timeout)
 }
 
-// changed logs that a node of a cluster is away, or back. That a single Redis is away is logged by the user of the client.
+// changed logs that a node of a cluster is away or back. For a single Redis the user of the client logs it.
 func (g *guard) changed(_ string, from, to gobreaker.State) {
 	if to == gobreaker.StateOpen {
 		g.warm.Store(false)
@@ -108,10 +108,10 @@ func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// do sends a call when it has a place, unless the breaker is open, and counts its failure. A call that was not sent, because its
-// caller has left or no connection was free, is not a failure.
+// do sends a call when it has a place, unless the breaker is open, and counts a failure. A call that was not sent, because its caller
+// has left or no connection was free, is no failure.
 func (g *guard) do(ctx context.Context, next func(context.Context) error, cmd redis.Cmder) (err error, sent bool) { //nolint:revive // sent is about the error
-	if opens(cmd) || ctx.Value(connecting{}) != nil { // a new connection's first commands, each with its own timeout
+	if opens(cmd) || ctx.Value(connecting{}) != nil { // a new connection's first commands have a timeout each
 		return next(lasting(ctx, g.client.config.Timeout)), true
 	}
 	if ctx.Value(probing{}) != nil { // a probe passes an open breaker
@@ -129,14 +129,14 @@ func (g *guard) do(ctx context.Context, next func(context.Context) error, cmd re
 		g.remember(cmd)
 		return g.client.config.Away, false
 	}
-	if ctx.Value(making{}) != nil { // it counts if a call fails for it
+	if ctx.Value(making{}) != nil { // noPlace counts its failure if a call fails because of it
 		_ = g.send(lasting(ctx, lasts), next, cmd, &err)
 		return err, true
 	}
 	if err = g.places.take(ctx); err != nil {
 		return g.noPlace(err), false
 	}
-	defer func() { // after any other error the library has closed the connection
+	defer func() { // after any error but an error reply the library has closed the connection
 		var said redis.Error
 		g.places.give(sent && err != nil && !errors.As(err, &said))
 	}()
@@ -153,7 +153,7 @@ func (g *guard) do(ctx context.Context, next func(context.Context) error, cmd re
 	return err, sent
 }
 
-// send sends a call, and returns its error in err, and again if it is a failure of the node.
+// send sends a call. It stores its error in err, and returns it if it is a failure of the node.
 func (g *guard) send(ctx context.Context, next func(context.Context) error, cmd redis.Cmder, err *error) (failed error) {
 	begun := time.Now()
 	*err = next(ctx)
@@ -164,7 +164,7 @@ func (g *guard) send(ctx context.Context, next func(context.Context) error, cmd 
 	return failed
 }
 
-// noPlace is the error of a call that got no place. If no connection could be made for it, that is a failure of the node.
+// noPlace returns the error of a call that got no place. If no connection could be opened for it, that is a failure of the node.
 func (g *guard) noPlace(why error) error {
 	switch {
 	case errors.Is(why, errNoPlace):
@@ -181,7 +181,7 @@ func (g *guard) noPlace(why error) error {
 	return why
 }
 
-// opens reports whether a command is one of the first of a new connection, which the library sends inside the call that needs it.
+// opens reports whether a command is one of a new connection's first, which the library sends inside the call that needs it.
 func opens(cmd redis.Cmder) bool {
 	switch cmd.Name() {
 	case "hello", "auth", "select", "client", "readonly":
@@ -190,8 +190,8 @@ func opens(cmd redis.Cmder) bool {
 	return false
 }
 
-// operation is the command's name for the metrics. A command that is not listed here is "other", so that the names are few;
-// Sluice's background work sends some of those too, such as hget, mget and sadd.
+// operation returns the command's name for the metrics. Other commands are "other", so that the names are few; Sluice's background work
+// sends some of those too, such as hget, mget and sadd.
 func operation(cmd redis.Cmder) string {
 	switch name := cmd.Name(); name {
 	case "evalsha", "eval", "script", "get", "set", "setnx", "del", "exists", "hlen", "hscan", "hmget", "smembers", "sscan", "zrangebyscore", "zrange", "zrevrange", "zcount", "zrem", "info", "ping":
@@ -214,7 +214,7 @@ func callFailure(err error) string {
 	return "lost"
 }
 
-// remember keeps a key of this node, so that the probe can write to the same slot.
+// remember stores a key of this node, so that the probe can write to the same slot.
 func (g *guard) remember(cmd redis.Cmder) {
 	args, at := cmd.Args(), 1
 	if name := cmd.Name(); name == "evalsha" || name == "eval" {
@@ -237,7 +237,7 @@ func (g *guard) judge(err error) error {
 	case !errors.As(err, &said):
 		return err
 	}
-	text := strings.TrimPrefix(said.Error(), "ERR ") // managed proxies put that before Redis's error
+	text := strings.TrimPrefix(said.Error(), "ERR ") // managed proxies prefix Redis's error
 	if strings.HasPrefix(text, "READONLY") {
 		g.drop() // it is no longer the master; the next connection finds the new one
 		return err
@@ -250,9 +250,9 @@ func (g *guard) judge(err error) error {
 	return nil
 }
 
-// noRetry is a command that a cluster's client does not send again when the reply is lost. MaxRetries does not forbid that.
-// The command may have taken effect, and a guard that opened meanwhile would report that it was not sent. Redirects to
-// another node are still followed, which MaxRedirects would end too.
+// noRetry is a command that a cluster's client does not repeat when the reply is lost, which MaxRetries does not prevent. The command may
+// have taken effect, and a guard that opened meanwhile would report that it was not sent. Redirects to another node are still followed;
+// MaxRedirects would end them too.
 type noRetry struct{ redis.Cmder }
 
 // NoRetry implements the library's interface.
@@ -264,7 +264,7 @@ type noRetryHook struct{}
 // DialHook does not change dialling.
 func (noRetryHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook wraps a call. DEL stays as it is: the library splits it over nodes if it knows the type, and it is idempotent.
+// ProcessHook wraps a call, except DEL: the library splits it over nodes if it knows the type, and it is idempotent.
 func (noRetryHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if cmd.Name() == "del" {

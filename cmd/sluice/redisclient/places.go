@@ -9,24 +9,23 @@ import (
 )
 
 const (
-	// PlaceWait is how long a call waits for a connection at most. That time is not Redis's: a call that waited in vain does not
-	// count against it.
+	// PlaceWait bounds a call's wait for a connection. A call that got none does not count as a failure of Redis.
 	PlaceWait = 2 * time.Second
-	// ownConnections is how many connections of a pool are kept for the client's own calls: a probe, and a look at Redis's facts.
+	// ownConnections is how many connections of a pool are reserved for the client's own calls: a probe, and a read of Redis's facts.
 	ownConnections = 2
 )
 
 // errNoPlace means that no connection was free for PlaceWait.
 var errNoPlace = errors.New("all connections were busy")
 
-// places are the connections to one node that calls may use, one call each. A call without a place waits, first come, first
-// served, for one that is given back or newly made: the library's own pool would make it connect within its own time.
+// places are the connections to one node that calls may use, one call each. A call without a place waits in a queue for one that is
+// returned or newly opened: the library's own pool would make it connect within the call's own time.
 //
-// The library's pool keeps the connections, so their number is only approximate: a call that finds none after all connects by
-// itself, with a time of its own.
+// The library's pool holds the connections, so their number is only approximate: a call that finds none connects by itself, within a
+// time of its own.
 type places struct {
-	most int          // that may be open
-	make func() error // makes a connection, and leaves it in the pool
+	most int          // bounds the open connections
+	make func() error // opens a connection and leaves it in the pool
 
 	mu      sync.Mutex
 	open    int // connections that calls may use, approximately
@@ -36,7 +35,7 @@ type places struct {
 	waiting list.List // of chan error: nil grants a place, an error says why not
 }
 
-// take waits for a place, which give gives back. A deadline of ctx does not end the wait, because the time until then is Redis's.
+// take waits for a place; give returns it. A deadline of ctx does not end the wait, because it bounds Redis's time.
 func (p *places) take(ctx context.Context) error {
 	p.mu.Lock()
 	if p.used < p.open && p.waiting.Len() == 0 {
@@ -65,7 +64,7 @@ func (p *places) take(ctx context.Context) error {
 	}
 }
 
-// leave ends a wait. A place granted meanwhile is passed to the next.
+// leave ends a wait. A place granted meanwhile goes to the next call.
 func (p *places) leave(at *list.Element, turn chan error, why error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +80,7 @@ func (p *places) leave(at *list.Element, turn chan error, why error) error {
 	return why
 }
 
-// give gives a place back. lost reports that its connection is no longer open.
+// give returns a place. lost means that its connection is no longer open.
 func (p *places) give(lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +94,7 @@ func (p *places) give(lost bool) {
 	p.grant()
 }
 
-// begin announces connections made in advance, and returns how many there is room for.
+// begin reserves room for n connections to be opened in advance, and returns how many fit.
 func (p *places) begin(n int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +103,7 @@ func (p *places) begin(n int) int {
 	return n
 }
 
-// made records that n announced connections were tried, and how many are open now.
+// made records that n reserved connections were tried, and how many are open now.
 func (p *places) made(n, open int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +112,7 @@ func (p *places) made(n, open int) {
 	p.grant()
 }
 
-// drop records that every idle connection is closed. Those in use are given back as lost.
+// drop records that every idle connection is closed. Those in use are returned as lost.
 func (p *places) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +132,7 @@ func (p *places) next() chan error {
 	return p.waiting.Remove(p.waiting.Front()).(chan error)
 }
 
-// grant gives the free places to calls. The lock is held.
+// grant gives the free places to waiting calls. The lock is held.
 func (p *places) grant() {
 	for p.used < p.open && p.waiting.Len() > 0 {
 		p.used++
@@ -142,7 +141,7 @@ func (p *places) grant() {
 	p.makeMore()
 }
 
-// makeMore makes connections for the calls that wait. The lock is held.
+// makeMore opens connections for the waiting calls. The lock is held.
 func (p *places) makeMore() {
 	for p.making < p.waiting.Len() && p.open+p.making < p.most {
 		p.making++
@@ -150,9 +149,9 @@ func (p *places) makeMore() {
 	}
 }
 
-// makeOne makes a connection. If that fails, the call that has waited longest fails with the reason. But if Redis has answered
-// another call meanwhile, it keeps waiting for a connection that is given back: Redis may take no more of them, or this process
-// may be too busy to make one in time.
+// makeOne opens a connection. If that fails, the call that has waited longest fails with the reason. But if Redis answered another call
+// meanwhile, it keeps waiting for a returned connection: Redis may accept no more connections, or this process may be too busy to open
+// one in time.
 func (p *places) makeOne() {
 	p.mu.Lock()
 	answers := p.answers

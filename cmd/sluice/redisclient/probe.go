@@ -19,10 +19,10 @@ const (
 	probeTime  = time.Second // the least timeout of a probe: it may dial first, over a slow network
 )
 
-// probing marks in a context the calls that pass an open breaker.
+// probing marks the context of calls that pass an open breaker.
 type probing struct{}
 
-// probe tries nodes that are away until ctx ends. It rests while all is well.
+// probe probes nodes that are away until ctx ends. It rests while none is.
 func (c *Client) probe(ctx context.Context) {
 	next := time.NewTimer(probeEvery)
 	defer next.Stop()
@@ -31,7 +31,7 @@ func (c *Client) probe(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-c.trouble:
-			if !rests { // another trouble must not postpone the next look
+			if !rests { // further trouble must not postpone the next probe
 				continue
 			}
 			rests = false
@@ -44,8 +44,8 @@ func (c *Client) probe(ctx context.Context) {
 	}
 }
 
-// probeAll tries the nodes that are away, and reports whether anything is left to do. Each node has its own goroutine: one that hangs
-// delays no other.
+// probeAll probes the nodes that are away, and reports whether anything is left to do. Each node has its own goroutine, so one that
+// hangs delays no other.
 func (c *Client) probeAll(ctx context.Context) (more bool) {
 	c.mu.Lock()
 	guards, known := c.guards, c.policy != ""
@@ -72,7 +72,7 @@ func (c *Client) probeAll(ctx context.Context) (more bool) {
 	return more
 }
 
-// beginProbing makes the probe look at a node that is away or new.
+// beginProbing wakes the probe for a node that is away or new.
 func (c *Client) beginProbing() {
 	select {
 	case c.trouble <- struct{}{}:
@@ -80,9 +80,9 @@ func (c *Client) beginProbing() {
 	}
 }
 
-// tryNode probes a node that is away, and closes its breaker if it answers. It writes, because a read-only node is of no use. Old
-// connections are dropped first: one whose packets vanish would hang until the probe's timeout. New connections are made in
-// advance: over a slow network that takes several times as long as a call.
+// tryNode probes a node that is away, and closes its breaker if it answers. It writes, because a read-only node is of no use. It drops
+// old connections first: one whose packets vanish would hang until the probe's timeout. It opens new connections in advance, because over
+// a slow network that takes several times as long as a call.
 func (g *guard) tryNode(ctx context.Context) {
 	probe := context.WithValue(ctx, probing{}, true)
 	if g.stale.CompareAndSwap(true, false) {
@@ -100,8 +100,8 @@ func (g *guard) tryNode(ctx context.Context) {
 	_, _ = g.breaker.Execute(func() (struct{}, error) { return struct{}{}, nil })
 }
 
-// probeNode pings the node itself first, if there are several: by now the key may belong to another node, whose guard sees the
-// answer to the write.
+// probeNode first pings the node itself, if there are several: the key may have moved to another node, whose guard then sees the reply to
+// the write.
 func (g *guard) probeNode(ctx context.Context) error {
 	key := g.key.Load()
 	if g.node != nil {
@@ -109,7 +109,7 @@ func (g *guard) probeNode(ctx context.Context) error {
 		if errors.Is(err, redis.ErrClosed) { // the library closed the node's client: the node has left the cluster
 			g.client.forget(g)
 		}
-		if err != nil || key == nil { // nil: it only served the cluster's slots
+		if err != nil || key == nil { // nil: it only answered for the cluster's slots
 			return err
 		}
 	}
@@ -119,21 +119,20 @@ func (g *guard) probeNode(ctx context.Context) error {
 	return g.client.Ping(ctx).Err()
 }
 
-// forget drops the guard of a node that has left.
+// forget removes the guard of a node that has left.
 func (c *Client) forget(gone *guard) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.guards = slices.DeleteFunc(slices.Clone(c.guards), func(g *guard) bool { return g == gone }) // cloned, because probe may be reading the list
 }
 
-// warmUp makes spare connections. A call that makes one also waits for the connection's first commands. The library's own spare
-// connections are only dialled.
+// warmUp opens spare connections with their first commands done. The library's own spare connections are only dialled.
 func (g *guard) warmUp(ctx context.Context) {
 	client := g.pooled()
 	if client == nil {
 		return
 	}
-	spare := make([]*redis.Conn, g.places.begin(g.client.spare)) // each is held until all are there, so that all differ
+	spare := make([]*redis.Conn, g.places.begin(g.client.spare)) // all are held until the last is open, so that all differ
 	var ready sync.WaitGroup
 	for i := range spare {
 		spare[i] = client.Conn()
@@ -146,7 +145,7 @@ func (g *guard) warmUp(ctx context.Context) {
 	g.places.made(len(spare), int(client.PoolStats().TotalConns))
 }
 
-// connect makes one connection, and leaves it in the pool.
+// connect opens one connection and leaves it in the pool.
 func (g *guard) connect() error {
 	client := g.pooled()
 	if client == nil {
@@ -157,7 +156,7 @@ func (g *guard) connect() error {
 	return conn.Ping(context.WithValue(context.Background(), making{}, true)).Err()
 }
 
-// pooled is the client of the guard's node; nil: the guard is of a cluster as a whole.
+// pooled returns the client of the guard's node; nil: the guard is of a cluster as a whole.
 func (g *guard) pooled() *redis.Client {
 	if g.node != nil {
 		return g.node
@@ -180,8 +179,8 @@ func (c *Client) beside(key string) string {
 	return c.config.KeyPrefix + "{" + key + "}:probe"
 }
 
-// quietLog logs the client library's own messages, at most one line a second: there is one for each connection that fails.
-// Their arguments are left out, because a server's error may quote what was sent.
+// quietLog logs the library's messages, at most one line a second: each failed connection causes one. It leaves out their arguments,
+// because a server's error may quote what was sent.
 type quietLog struct {
 	log  *slog.Logger
 	mu   sync.Mutex

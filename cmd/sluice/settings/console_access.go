@@ -17,8 +17,8 @@ const DefaultConsole = "127.0.0.1:8082"
 // ConsoleOff is the CONSOLE_LISTEN of a process without a console.
 const ConsoleOff = "off"
 
-// The minimal lengths of the operator's token, for base64 and for hexadecimal digits: 128 bits each. It must be strong because
-// guesses are not throttled enough to delay a correct one.
+// The minimal lengths of the operator's token, for base64 and for hexadecimal digits: 128 bits each. It must be strong, because guesses
+// are throttled only so far that a correct token is never delayed.
 const (
 	leastToken    = 22
 	leastHexToken = 32
@@ -49,26 +49,26 @@ func (s *Settings) validateConsole(fs *Faults) {
 	}
 }
 
-// consoleCollides reports whether another listener has the console's address. For the default address that is no fault: the
-// console, newer than the other two, is left out.
+// consoleCollides reports whether another listener has the console's address. For the default address that is no fault: then there is
+// no console, because the setting is newer than the other two.
 func (s *Settings) consoleCollides() bool {
 	own := s.ConsoleListen
 	return (own == s.Listen || own == s.AdminListen) && !freePort(own) && own != DefaultConsole
 }
 
-// ConsoleAddress is the console's address for browsers, nil if it is not set.
+// ConsoleAddress returns the console's address for browsers; nil if it is not set.
 func (s *Settings) ConsoleAddress() *url.URL {
 	if s.ConsoleURL == "" {
 		return nil
 	}
 	u, err := url.Parse(string(s.ConsoleURL))
 	if err != nil {
-		return nil // it does not happen: an origin was read
+		return nil // unreachable: ConsoleURL is a parsed origin
 	}
 	return u
 }
 
-// isIssuer is strict about the end, because tokens repeat the address letter for letter.
+// isIssuer refuses any query or fragment, also an empty query, because tokens repeat the address exactly.
 func isIssuer(text string) bool {
 	u, err := url.Parse(text)
 	return text == "" || err == nil && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" &&

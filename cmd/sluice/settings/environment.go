@@ -21,16 +21,16 @@ import (
 	"sluice/policy/strictyaml"
 )
 
-// Injected begin variables that Kubernetes sets in every pod that shares a namespace with a Service called "sluice". They
+// Injected are prefixes of variables that Kubernetes sets in every pod that shares a namespace with a Service called "sluice". They
 // are neither settings nor misspelled ones.
 var Injected = []string{Prefix + "SERVICE_", Prefix + "PORT"}
 
-// Load reads the settings out of environ, which has the form of os.Environ. It reports all faults together, as [Faults];
-// with an error it returns the settings that could be read.
+// Load reads the settings from environ, which has the form of os.Environ. It reports all faults together, as [Faults]; with an error it
+// also returns the settings that could be read.
 func Load(environ []string) (Settings, error) {
 	var s Settings
 	var fs Faults
-	variables := ours(environ, &fs)
+	variables := ownVariables(environ, &fs)
 	parse(&s, variables, &fs)
 	if variables[Prefix+"MAX_CONNECTIONS"] == "" {
 		s.MaxConnections = ConnectionsFor(files.Allowed())
@@ -40,9 +40,9 @@ func Load(environ []string) (Settings, error) {
 	return s, fs.Err()
 }
 
-// ours picks Sluice's own variables. An empty one counts as unset: compose files and charts set variables to nothing when
-// they have no value for them.
-func ours(environ []string, fs *Faults) map[string]string {
+// ownVariables returns Sluice's variables. An empty one counts as unset: compose files and charts set variables without a value to
+// nothing.
+func ownVariables(environ []string, fs *Faults) map[string]string {
 	variables := make(map[string]string)
 	for _, assignment := range environ {
 		name, value, _ := strings.Cut(assignment, "=")
@@ -64,7 +64,7 @@ func ours(environ []string, fs *Faults) map[string]string {
 	return variables
 }
 
-// parse fills s. The library's errors quote the value, which may be a secret, so only the field is shown; of rules also the
+// parse fills s. The library's errors quote the value, which may be a secret, so a fault has only the field, and for rules also the
 // fault that policy found.
 func parse(s *Settings, variables map[string]string, fs *Faults) {
 	err := env.ParseWithOptions(s, env.Options{Environment: variables, Prefix: Prefix, FuncMap: parsers})
@@ -75,7 +75,7 @@ func parse(s *Settings, variables map[string]string, fs *Faults) {
 	for _, err := range all.Errors {
 		var bad env.ParseError
 		if !errors.As(err, &bad) {
-			panic("settings: a tag is wrong: " + err.Error()) // of the struct, before any value was looked at
+			panic("settings: a tag is wrong: " + err.Error()) // in the struct; no value was parsed yet
 		}
 		field, _ := reflect.TypeFor[Settings]().FieldByName(bad.Name)
 		name := Prefix + field.Tag.Get("env")
@@ -91,13 +91,13 @@ func parseFault(name string, bad env.ParseError) string {
 	return Brief(named).Error()
 }
 
-// Names are the variables in the order of the struct, and allowed describes the values of each.
+// Names are the variables in the order of the struct, and allowedValues describes the values of each.
 var Names, allowedValues = describeSettings()
 
 // Allowed describes the values of each variable.
 var Allowed = allowedValues
 
-// Secrets are the variables that hold a secret themselves.
+// Secrets are the variables that hold secrets.
 var Secrets = []string{Prefix + "OIDC_CLIENT_SECRET", Prefix + "UPSTREAM_KEY", Prefix + "UPSTREAM_PROXY", Prefix + "REDIS_URL"}
 
 func describeSettings() ([]string, map[string]string) {
@@ -138,7 +138,7 @@ func (s *Settings) readSecretFiles(fs *Faults) {
 	}
 }
 
-// Values are settings as text, by variable, the way the environment has them. A secret that is set is "[redacted]".
+// Values returns the settings as text by variable, in the environment's form. A secret that is set is "[redacted]".
 func (s Settings) Values() map[string]string {
 	texts := make(map[string]string)
 	for field, value := range reflect.ValueOf(s).Fields() {
@@ -182,7 +182,7 @@ func showModes(modes policy.Modes) string {
 	return strings.Join(pairs, ",")
 }
 
-// ShowDuration leaves out the zeros that the standard form ends in: 24h, not 24h0m0s.
+// ShowDuration formats a duration without trailing zero units: 24h, not 24h0m0s.
 func ShowDuration(d time.Duration) string {
 	text := d.String()
 	for _, zeros := range []string{"m0s", "h0m"} {
@@ -194,20 +194,20 @@ func ShowDuration(d time.Duration) string {
 }
 
 const (
-	// OwnFiles is how many file descriptors are kept for the admin listener's and the console's connections, those to Redis, telemetry
+	// OwnFiles is how many file descriptors are reserved for the admin listener's and the console's connections, those to Redis, telemetry
 	// and files.
 	OwnFiles = AdminConnections + ConsoleConnections + redisclient.Connections + 48
 	// mostByDefault bounds the default, because an idle connection takes some 20 KiB of memory.
 	mostByDefault = 16_384
-	// AdminConnections bounds the admin listener, out of ownFiles: probes and Prometheus need a few.
+	// AdminConnections bounds the connections of the admin listener: probes and Prometheus need a few.
 	AdminConnections = 64
-	// ConsoleConnections bounds the console's listener, out of ownFiles; one address has a quarter.
+	// ConsoleConnections bounds the connections of the console's listener; one address may have a quarter.
 	ConsoleConnections = 128
-	// AdminIdle is how long a connection stays open there without a request. Probes make a new one each time.
+	// AdminIdle is how long an idle connection of the admin listener stays open. Probes open a new one each time.
 	AdminIdle = 5 * time.Second
 )
 
-// ConnectionsFor returns how many client connections fit into a limit of open files: each may need one to the service, too.
+// ConnectionsFor returns how many client connections fit into a limit of open files: each may also need one to the service.
 func ConnectionsFor(files uint64) int {
 	half := (max(files, OwnFiles) - OwnFiles) / 2
 	return int(max(1, min(max(half, files/4), mostByDefault)))

@@ -1,5 +1,5 @@
-// Package settings reads the environment: [Load] returns a process's [Settings], or all [Faults] of them together. A fault never quotes a
-// value: it may be a secret in the wrong variable.
+// Package settings reads the environment: [Load] returns a process's [Settings], or all their [Faults] together. A fault never quotes a
+// value, which may be a secret in the wrong variable.
 package settings
 
 import (
@@ -17,13 +17,13 @@ import (
 const Prefix = "SLUICE_"
 
 // Settings are the operator's settings, one field for each variable, in the order of config.example.env. The tags are the
-// variable, its default, and the text of a fault about what is allowed.
+// variable, its default, and the allowed values for the text of a fault.
 //
 // Secrets have type [upstream.Secret] and a second field whose variable ends in _FILE.
 type Settings struct {
 	// Listen is where teams' traffic arrives: HTTP/1.1, and HTTP/2 too with TLS.
 	Listen string `env:"LISTEN" envDefault:":8080" allow:"host:port or :port, such as :8080"`
-	// PublicURL is the address for programs in the console's examples. Empty: Listen, with the host at which a person reached the console.
+	// PublicURL is the address for programs in the console's examples. Empty: Listen, with the host in the address of the console's page.
 	PublicURL Origin `env:"PUBLIC_URL" allow:"the address at which programs reach SLUICE_LISTEN, such as https://models.example, without a path or a slash at its end"`
 	// AdminListen is for probes and operators: read-only and without a token, so loopback by default.
 	AdminListen string `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:8081" allow:"host:port or :port other than SLUICE_LISTEN, such as 127.0.0.1:8081"`
@@ -32,8 +32,8 @@ type Settings struct {
 	AdminHosts []hostName `env:"ADMIN_HOSTS" allow:"comma-separated host names without port, such as sluice,sluice.monitoring.svc"`
 	// AdminPprof adds /debug/pprof to the admin listener. A heap profile can contain prompts and keys.
 	AdminPprof bool `env:"ADMIN_PPROF" envDefault:"false" allow:"true or false"`
-	// ConsoleListen is where people and programs of the console connect; TLS as on Listen. A default console that cannot listen
-	// is left out.
+	// ConsoleListen is the address of the console for people and programs; TLS as on Listen. If the default address is taken, there is
+	// no console.
 	ConsoleListen string `env:"CONSOLE_LISTEN" envDefault:"127.0.0.1:8082" allow:"host:port or :port other than SLUICE_LISTEN and SLUICE_ADMIN_LISTEN, such as 127.0.0.1:8082; off for no console"`
 	// ConsoleURL is the console's address for browsers. Empty: only loopback names are answered.
 	ConsoleURL Origin `env:"CONSOLE_URL" allow:"the console's address in browsers, such as https://sluice.example, without a path or a slash at its end; http only on loopback; required with SLUICE_OIDC_ISSUER, and unless SLUICE_CONSOLE_LISTEN is loopback or off"`
@@ -41,7 +41,7 @@ type Settings struct {
 	ConsoleTokenFile string `env:"CONSOLE_TOKEN_FILE" allow:"a readable file with nothing but a token of at least 22 visible ASCII characters, or of at least 32 hexadecimal digits"`
 	// OIDCIssuer is the OpenID Connect issuer with which people sign on. Empty: none.
 	OIDCIssuer string `env:"OIDC_ISSUER" allow:"the issuer's address as its discovery document has it, https, or http on loopback, without user, query or fragment"`
-	// OIDCClientID is the issuer's name of this client.
+	// OIDCClientID is the client's id at the issuer.
 	OIDCClientID string `env:"OIDC_CLIENT_ID" allow:"the client's id at the issuer; required with SLUICE_OIDC_ISSUER, and only with it"`
 	// OIDCClientSecret is the client's secret at the issuer. Empty: a public client.
 	OIDCClientSecret upstream.Secret `env:"OIDC_CLIENT_SECRET" allow:"the client's secret at the issuer in visible ASCII characters, here or as SLUICE_OIDC_CLIENT_SECRET_FILE, with SLUICE_OIDC_ISSUER"`
@@ -51,8 +51,8 @@ type Settings struct {
 	// issuer does not grant the role.
 	OIDCOperators []member `env:"OIDC_OPERATORS" allow:"comma-separated groups or e-mail addresses, with SLUICE_OIDC_ISSUER"`
 	OIDCViewers   []member `env:"OIDC_VIEWERS" allow:"comma-separated groups or e-mail addresses, with SLUICE_OIDC_ISSUER"`
-	// MaxConnections is how many connections clients may hold open at Listen; one address may have a quarter of them, a trusted
-	// proxy all. Default: as many as the limit of open files allows, see [connectionsFor].
+	// MaxConnections bounds the open connections of clients at Listen; one address may have a quarter of them, a trusted proxy all.
+	// Default: as many as the limit of open files allows, see [ConnectionsFor].
 	MaxConnections int `env:"MAX_CONNECTIONS" allow:"a whole number of at least 1, such as 4096; empty for what the limit of open files leaves room for"`
 	// TLSCertFile and TLSKeyFile are PEM files; both or neither. Empty: no TLS on Listen.
 	TLSCertFile string `env:"TLS_CERT_FILE" allow:"a readable PEM file with the certificate chain, together with SLUICE_TLS_KEY_FILE"`
@@ -71,13 +71,13 @@ type Settings struct {
 	UpstreamKey upstream.Secret `env:"UPSTREAM_KEY" allow:"the service's key in visible ASCII characters; required, here or as SLUICE_UPSTREAM_KEY_FILE, without SLUICE_ACCOUNTS_FILE"`
 	// UpstreamKeyFile holds UpstreamKey instead; it is read again on every reload of the teams file.
 	UpstreamKeyFile string `env:"UPSTREAM_KEY_FILE" allow:"a readable file with nothing but the service's key"`
-	// UpstreamProxy is the proxy on the way to the service and to issuers, by CONNECT. Empty: the way is direct.
+	// UpstreamProxy is the CONNECT proxy for connections to the service and to issuers. Empty: none.
 	UpstreamProxy upstream.Secret `env:"UPSTREAM_PROXY" allow:"a proxy such as http://proxy.example:3128 or https://user:password@proxy.example:443"`
 	// UpstreamProxyFile holds UpstreamProxy instead.
 	UpstreamProxyFile string `env:"UPSTREAM_PROXY_FILE" allow:"a readable file with nothing but the address of the proxy"`
-	// NoProxy lists what is reached directly in spite of UpstreamProxy.
+	// NoProxy lists the hosts that are reached without UpstreamProxy.
 	NoProxy string `env:"NO_PROXY" allow:"comma-separated hosts, domains such as .example.com, addresses and networks"`
-	// AccountsFile is the YAML file of the accounts at the service, in place of UpstreamKey. Empty: UpstreamKey is the only one.
+	// AccountsFile is the YAML file of the accounts at the service, which replaces UpstreamKey. Empty: one account with UpstreamKey.
 	AccountsFile string `env:"ACCOUNTS_FILE" allow:"a readable YAML file, a regular one of at most 16 MiB; empty for one account with SLUICE_UPSTREAM_KEY"`
 	// HeaderPrefix is the service's word in its header names, dashes included.
 	HeaderPrefix string `env:"HEADER_PREFIX" envDefault:"X-Service-" allow:"letters, digits and dashes, ending in a dash, such as X-Service-"`
@@ -85,8 +85,8 @@ type Settings struct {
 	Workspace string `env:"WORKSPACE" envDefault:"strip" allow:"strip, forward, or a header value in visible ASCII characters"`
 	// DataInspection is the same for <prefix>DataInspection.
 	DataInspection string `env:"DATA_INSPECTION" envDefault:"strip" allow:"strip, forward, or a header value in visible ASCII characters"`
-	// ForwardPaths are path prefixes below the version prefix that are forwarded: with the form of their bodies under all limits, without one
-	// unread, for teams that name other. Empty: none.
+	// ForwardPaths are path prefixes below the version prefix that are forwarded. Bodies with a form are under all limits; without one they
+	// are not read, and only teams with the endpoint other may use the path. Empty: none.
 	ForwardPaths []forms.Path `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/video=native, each with one of the forms native, openai, responses, messages, opaque or none, none of them above, at or below a path that Sluice answers itself, or one with another form"`
 
 	// TeamsFile is the YAML file of teams, keys and limits.
@@ -94,10 +94,10 @@ type Settings struct {
 	// TeamsPoll is how often TeamsFile, AccountsFile and the files of keys are read.
 	TeamsPoll time.Duration `env:"TEAMS_POLL" envDefault:"500ms" allow:"a duration of at least 10ms, such as 500ms"`
 
-	// DirectoryFile keeps the directory, the teams that are changed while Sluice runs, when there is no Redis. Empty:
-	// directory.json beside TeamsFile.
+	// DirectoryFile stores the directory, the teams that can be changed at run time, when there is no Redis. Empty: directory.json beside
+	// TeamsFile.
 	DirectoryFile string `env:"DIRECTORY_FILE" allow:"a path in a directory in which Sluice may write, such as /var/lib/sluice/directory.json; empty for directory.json beside SLUICE_TEAMS_FILE"`
-	// StateDir keeps a copy of the directory in Redis, to start without Redis. Empty: no copy.
+	// StateDir stores a copy of the directory in Redis, for a start without Redis. Empty: no copy.
 	StateDir string `env:"STATE_DIR" allow:"a directory in which Sluice may write, used by this process only"`
 
 	// RedisURL is where quotas and tasks are kept. Empty: in this process's memory, lost when it ends.
@@ -106,26 +106,26 @@ type Settings struct {
 	RedisURLFile string `env:"REDIS_URL_FILE" allow:"a readable file with nothing but the address of Redis"`
 	// RedisTimeout bounds one call to Redis on a request's path.
 	RedisTimeout time.Duration `env:"REDIS_TIMEOUT" envDefault:"250ms" allow:"a duration above 0, such as 250ms"`
-	// OnStateLoss selects how admission acts without Redis: spend allowances (local), or refuse.
+	// OnStateLoss selects what admission does without Redis: spend allowances (local), or refuse.
 	OnStateLoss string `env:"ON_STATE_LOSS" envDefault:"local" allow:"local or refuse"`
 	// OutageBridge is how long this process may spend a team's allowance without Redis.
 	OutageBridge time.Duration `env:"OUTAGE_BRIDGE" envDefault:"10m" allow:"a duration between 1m and 1h, such as 10m"`
-	// Replicas is how many processes may share the rates at most.
+	// Replicas is the largest number of processes that share the rates.
 	Replicas int `env:"REPLICAS" envDefault:"1" allow:"a whole number of at least 1"`
 	// PollInterval is the least time between two queries about one running task.
 	PollInterval time.Duration `env:"POLL_INTERVAL" envDefault:"5s" allow:"a duration of at least 100ms, such as 5s"`
-	// TaskQueryRate is how many task queries a second all teams make together.
+	// TaskQueryRate bounds the task queries a second of all teams together.
 	TaskQueryRate int `env:"TASK_QUERY_RATE" envDefault:"20" allow:"a whole number of at least 1"`
-	// TaskTTL is how long the service knows a task and serves its images.
+	// TaskTTL is how long the service keeps a task and serves its images.
 	TaskTTL time.Duration `env:"TASK_TTL" envDefault:"24h" allow:"a duration above 0, such as 24h"`
-	// TaskTimezone is the zone of the times in task answers, which have none.
+	// TaskTimezone is the zone of the times in task answers, which state none.
 	TaskTimezone *time.Location `env:"TASK_TIMEZONE" envDefault:"+08:00" allow:"an offset from UTC, such as +08:00"`
 
-	// EventTTL is how long events are kept, and tried to be delivered.
+	// EventTTL is how long events are kept and their delivery is retried.
 	EventTTL time.Duration `env:"EVENT_TTL" envDefault:"72h" allow:"a duration between 1m and 720h, such as 72h"`
-	// MaxBody is the most bytes of one request's body.
+	// MaxBody bounds a request's body.
 	MaxBody ByteSize `env:"MAX_BODY" envDefault:"64MiB" allow:"a size above 0, such as 64MiB"`
-	// BodyBudget is the most bytes that all request bodies together may take in memory; one team may have half of it.
+	// BodyBudget bounds the memory of all request bodies together; one team may have half of it.
 	BodyBudget ByteSize `env:"BODY_BUDGET" envDefault:"512MiB" allow:"a size of at least twice SLUICE_MAX_BODY, such as 512MiB, because one team has at most half of it"`
 	// ConnectTimeout bounds connecting to the service, TLS included.
 	ConnectTimeout time.Duration `env:"CONNECT_TIMEOUT" envDefault:"5s" allow:"a duration above 0, such as 5s"`
@@ -135,7 +135,7 @@ type Settings struct {
 	IdleTimeout time.Duration `env:"IDLE_TIMEOUT" envDefault:"300s" allow:"a duration above 0, such as 300s"`
 	// WriteTimeout bounds one write to a client that does not read.
 	WriteTimeout time.Duration `env:"WRITE_TIMEOUT" envDefault:"30s" allow:"a duration above 0, such as 30s"`
-	// ShutdownDelay is how long requests are still accepted after SIGTERM, until balancers send none. Zero: not at all.
+	// ShutdownDelay is how long requests are still accepted after SIGTERM, until balancers send none. Zero: no delay.
 	ShutdownDelay time.Duration `env:"SHUTDOWN_DELAY" envDefault:"5s" allow:"a duration of 0s or more, such as 5s"`
 	// ShutdownGrace is how long running requests have to end after that delay.
 	ShutdownGrace time.Duration `env:"SHUTDOWN_GRACE" envDefault:"30s" allow:"a duration above 0, such as 30s"`
@@ -153,12 +153,12 @@ type Settings struct {
 
 	// OpenAI adds the routes of OpenAI's interface, /v1/….
 	OpenAI bool `env:"OPENAI" envDefault:"true" allow:"true or false"`
-	// KnownModelsOnly refuses models there that the teams file does not name.
+	// KnownModelsOnly refuses models on those routes that the teams file does not name.
 	KnownModelsOnly bool `env:"KNOWN_MODELS_ONLY" envDefault:"false" allow:"true or false"`
 	// ImageWait bounds the wait for a task on those routes. Then the client gets 504 with the task's id.
 	ImageWait time.Duration `env:"IMAGE_WAIT" envDefault:"10m" allow:"a duration above 0, such as 10m"`
 
-	// EmbeddingsPath is the service's path for embeddings, which are then served by both interfaces. Empty: they are not.
+	// EmbeddingsPath is the service's path for embeddings, which both interfaces then serve. Empty: they do not.
 	EmbeddingsPath string `env:"EMBEDDINGS_PATH" allow:"a path below the version prefix, such as services/embeddings/text-embedding/text-embedding, and none that Sluice answers otherwise; empty for none"`
 	// EmbeddingsTexts and EmbeddingsLength bound a request for them: its texts, and the tokens of one, as estimated. 0: no bound.
 	EmbeddingsTexts  int   `env:"EMBEDDINGS_TEXTS" envDefault:"10" allow:"a whole number of 0 or more"`
@@ -166,15 +166,15 @@ type Settings struct {
 
 	// ResultHosts are the hosts from which pictures are fetched for clients that want them in the answer. Empty: none.
 	ResultHosts []upstream.Host `env:"RESULT_HOSTS" allow:"comma-separated hosts such as store.example,*.store.example, with a port for only that port, without scheme"`
-	// ResultNetworks are networks that these hosts may be in, beside public ones. Empty: none.
+	// ResultNetworks are networks that these hosts may be in, in addition to public ones. Empty: none.
 	ResultNetworks []Network `env:"RESULT_NETWORKS" allow:"comma-separated addresses, and networks such as 10.0.0.0/8,fd00::/8, each without bits behind its prefix length"`
 
-	// MirrorURL is the store in which pictures of tasks are kept. Empty: they are not.
+	// MirrorURL is the store for pictures of tasks. Empty: they are not stored.
 	MirrorURL store.Address `env:"MIRROR_URL" allow:"s3://bucket/prefix?endpoint=https://host:port&region=name, or file:///dir on a single machine with SLUICE_MIRROR_PROXY=true; with SLUICE_RESULT_HOSTS"`
-	// MirrorProxy has stored pictures pass through Sluice; else clients are sent to the store with a signed address.
+	// MirrorProxy serves stored pictures through Sluice; else clients are redirected to the store with a signed address.
 	MirrorProxy bool `env:"MIRROR_PROXY" envDefault:"false" allow:"true or false; true with a store that is a folder"`
 
-	// HookNetworks are networks that hooks may be in, beside public addresses. Empty: none.
+	// HookNetworks are networks that hooks may be in, in addition to public addresses. Empty: none.
 	HookNetworks []Network `env:"HOOK_NETWORKS" allow:"comma-separated addresses, and networks such as 10.0.0.0/8,fd00::/8, each without bits behind its prefix length"`
 
 	// ProviderName is gen_ai.provider.name of spans and metrics.

@@ -29,7 +29,7 @@ const (
 	ContextJoin = "join"
 )
 
-// validate checks parsed settings. A setting that could not be parsed has its fault already.
+// validate checks parsed settings. Settings that could not be parsed already have faults.
 func (s *Settings) validate(fs *Faults) {
 	fs.require([]requirement{
 		{"LISTEN", isAddress(s.Listen)},
@@ -98,7 +98,7 @@ var (
 	providerForm     = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 )
 
-// isAddress accepts numeric ports only: which port a name means depends on the machine.
+// isAddress accepts only numeric ports: the port of a name depends on the machine.
 func isAddress(address string) bool {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -138,8 +138,8 @@ func isVisible(text string, from byte) bool {
 
 func isOneOf(word string, words ...string) bool { return slices.Contains(words, word) }
 
-// Fault is one fault of the configuration. It names the setting and what is allowed, never the value: a value in the wrong
-// variable may be a secret. Ids and modes of rules are shown if they have the form of one.
+// Fault is one fault of the configuration. It names the setting and what is allowed, never the value, which may be a secret in the
+// wrong variable. Only ids and modes of rules are quoted, if they have the right form.
 type Fault struct {
 	Name string // the setting, such as SLUICE_LISTEN, or the teams file's path
 	Text string // the allowed values, or the fault
@@ -149,7 +149,7 @@ type Fault struct {
 // Faults are all faults of the configuration. As an error they make the program exit with code 2.
 type Faults []Fault
 
-// Error lists one fault a line, and its mark below it.
+// Error lists one fault a line, with its mark below.
 func (fs Faults) Error() string {
 	lines := make([]string, 0, len(fs))
 	for _, f := range fs {
@@ -161,7 +161,7 @@ func (fs Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// OneLine is Error in one line, for the log and for readiness.
+// OneLine returns the faults in one line, for the log and for readiness.
 func (fs Faults) OneLine() string {
 	texts := make([]string, len(fs))
 	for i, f := range fs {
@@ -170,7 +170,7 @@ func (fs Faults) OneLine() string {
 	return strings.Join(texts, "; ")
 }
 
-// DocumentFaults are the faults of a document, with the faulty words marked.
+// DocumentFaults returns the faults of a document, with marks.
 func DocumentFaults(name string, bad strictyaml.Faults) Faults {
 	fs := make(Faults, len(bad))
 	for i, f := range bad {
@@ -179,7 +179,7 @@ func DocumentFaults(name string, bad strictyaml.Faults) Faults {
 	return fs
 }
 
-// ContentFaults are the faults of a watched file, whether it can be read or not.
+// ContentFaults returns the faults of a watched file, also if it cannot be read.
 func ContentFaults(name string, err error) Faults {
 	if bad, ok := errors.AsType[strictyaml.Faults](err); ok {
 		return DocumentFaults(name, bad)
@@ -187,7 +187,7 @@ func ContentFaults(name string, err error) Faults {
 	return Faults{{Name: name, Text: err.Error() + "; allowed: " + Allowed[name]}}
 }
 
-// Brief is an error in one line without paths.
+// Brief returns an error in one line.
 func Brief(err error) error {
 	var all strictyaml.Faults
 	if errors.As(err, &all) {
@@ -196,7 +196,7 @@ func Brief(err error) error {
 	return err
 }
 
-// Add notes a fault unless the setting has one already.
+// Add adds a fault unless the setting has one.
 func (fs *Faults) Add(name, text string) {
 	if !fs.Has(name) {
 		*fs = append(*fs, Fault{Name: name, Text: text})
@@ -208,7 +208,7 @@ func (fs Faults) Has(name string) bool {
 	return slices.ContainsFunc(fs, func(f Fault) bool { return f.Name == name })
 }
 
-// Err is fs as an error; nil: no fault.
+// Err returns fs, sorted by name, as an error; nil: no fault.
 func (fs Faults) Err() error {
 	if len(fs) == 0 {
 		return nil

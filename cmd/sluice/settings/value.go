@@ -21,7 +21,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// parsers read the types of settings beyond numbers, words and durations. Their errors are hidden, except faults of rules, where
+// parsers parse the types of settings beyond numbers, words and durations. Their errors are hidden, except faults of rules, where
 // policy decides which part of a value to quote.
 var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[ByteSize]():       func(v string) (any, error) { return parseSize(v) },
@@ -40,7 +40,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 
 var errValue = errors.New("not allowed")
 
-// ByteSize is a number of bytes. It is written as a whole number with one of the units B (or none), KiB, MiB and GiB.
+// ByteSize is a number of bytes, written as a whole number with the unit B (or none), KiB, MiB or GiB.
 type ByteSize int64
 
 var sizeForm = regexp.MustCompile(`^([0-9]{1,18})(B|KiB|MiB|GiB)?$`)
@@ -73,7 +73,7 @@ func (b ByteSize) String() string {
 
 var offsetForm = regexp.MustCompile(`^[+-](0[0-9]|1[0-4]):[0-5][0-9]$`)
 
-// parseOffset reads "+08:00". Zone names are refused: they need a zone database, and the service's times have a fixed offset.
+// parseOffset parses "+08:00". It refuses zone names: they need a zone database, and the service's times have a fixed offset.
 func parseOffset(text string) (time.Location, error) {
 	t, err := time.Parse("-07:00", text)
 	if err != nil || !offsetForm.MatchString(text) {
@@ -86,11 +86,11 @@ func parseOffset(text string) (time.Location, error) {
 // Network is a range of addresses, such as 10.0.0.0/8.
 type Network netip.Prefix
 
-// String writes it as it is read.
+// String returns the form that parseNetwork parses.
 func (n Network) String() string { return netip.Prefix(n).String() }
 
-// parseNetwork reads one element of a list; an address is a network of one. One with bits beyond its length is refused: it may mean one address
-// or the whole network. IPv4 in the form of IPv6 is refused too, because a client's IPv4 address never matches it.
+// parseNetwork parses one element of a list; an address is a network of one. It refuses bits beyond the prefix length, which may mean one
+// address or the whole network, and IPv4 in the form of IPv6, which a client's IPv4 address never matches.
 func parseNetwork(text string) (Network, error) {
 	text = strings.TrimSpace(text)
 	read, err := netip.ParsePrefix(text)
@@ -106,7 +106,7 @@ func parseNetwork(text string) (Network, error) {
 // member is a group or an e-mail address of the issuer.
 type member string
 
-// parseWord reads one element of a comma-separated list, blanks around it ignored.
+// parseWord parses one element of a comma-separated list, and trims blanks.
 func parseWord[T ~string](text string) (any, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
@@ -142,7 +142,8 @@ func isFree(path string) bool {
 	return forwardForm.MatchString(path) && !slices.ContainsFunc(answered, func(own string) bool { return covers(path, own) || covers(own, path) })
 }
 
-// mixed reports whether a prefix lies below another one of another form: spelled in another way, a path would be read by the wrong one.
+// mixed reports whether a prefix lies below another one with a different form: a path in another spelling would be read with the wrong
+// form.
 func mixed(paths []forms.Path) bool {
 	for _, a := range paths {
 		for _, b := range paths {
@@ -154,7 +155,7 @@ func mixed(paths []forms.Path) bool {
 	return false
 }
 
-// covers reports whether path is prefix or lies below it. Case is ignored: the service may ignore it, too.
+// covers reports whether path is prefix or lies below it. It ignores case, as the service may.
 func covers(prefix, path string) bool {
 	return len(path) >= len(prefix) && strings.EqualFold(path[:len(prefix)], prefix) &&
 		(len(path) == len(prefix) || path[len(prefix)] == '/')
@@ -187,7 +188,7 @@ var (
 // defaultPorts are left out by browsers.
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
-// parseOrigin reads one element of a list. It refuses what a browser never sends, since it would never match.
+// parseOrigin parses one element of a list. It refuses origins that browsers never send, because they would never match.
 func parseOrigin(text string) (Origin, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	scheme, rest, found := strings.Cut(text, "://")
@@ -220,7 +221,6 @@ func isBracketed(host string) bool {
 // traceTemplate is the address of a trace in the operator's tool, with {trace} in place of its id.
 type traceTemplate string
 
-// parseTraceTemplate reads the address of traces.
 func parseTraceTemplate(text string) (traceTemplate, error) {
 	u, err := url.Parse(strings.ReplaceAll(text, "{trace}", "0"))
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" || !strings.Contains(text, "{trace}") {
@@ -229,7 +229,7 @@ func parseTraceTemplate(text string) (traceTemplate, error) {
 	return traceTemplate(text), nil
 }
 
-// Prefixes are the networks of a setting.
+// Prefixes converts the networks of a setting.
 func Prefixes(networks []Network) []netip.Prefix {
 	all := make([]netip.Prefix, len(networks))
 	for i, network := range networks {

@@ -15,12 +15,12 @@ import (
 // The reasons why a login is refused. None of them reveals what exists.
 var (
 	ErrWrong    = errors.New("this does not log in")                       // wrong, expired, used or revoked
-	ErrTooMany  = errors.New("too many attempts")                          // of this address or this account; this one was wrong, too
+	ErrTooMany  = errors.New("too many attempts")                          // wrong, and too often at this address or for this account
 	ErrOften    = errors.New("too many logins")                            // by this person, or begun at this address
-	ErrCookies  = errors.New("too many cookies without a session")         // from this address, including this one
+	ErrCookies  = errors.New("too many cookies without a session")         // from this address
 	ErrNoRights = errors.New("no team and no role has one of your groups") // the issuer knows the person
 	ErrAway     = errors.New("logins cannot be checked at the moment")     // Redis or the issuer is away
-	// ErrNotBegun is an [ErrWrong]: the issuer's answer belongs to no sign-on of this browser. It did not count as an attempt.
+	// ErrNotBegun is an [ErrWrong]: the issuer's answer belongs to no sign-on of this browser. It does not count as an attempt.
 	ErrNotBegun = fmt.Errorf("%w: no sign-on of this browser is under way", ErrWrong)
 )
 
@@ -28,11 +28,11 @@ var (
 type Visitor struct {
 	Client string // the address
 	Agent  string // the browser's User-Agent
-	// Foreign reports that another site's page led the browser here. A failure is not the visitor's fault then, and is not counted.
+	// Foreign reports that another site's page sent the browser here. Then a failure is not the visitor's fault, and does not count.
 	Foreign bool
 }
 
-// away returns an error of the store as [ErrAway].
+// away wraps an error of the store as [ErrAway].
 func away(err error) error {
 	if err == nil {
 		return nil
@@ -40,17 +40,17 @@ func away(err error) error {
 	return fmt.Errorf("%w: %w", ErrAway, err)
 }
 
-// AttemptsWindow begins with the first login that fails.
+// AttemptsWindow is the time in which logins are counted, from the first failed one.
 const AttemptsWindow = 10 * time.Minute
 
-// How many logins may fail within it before further ones are refused: more than people mistype. A right secret is never refused.
+// How many logins may fail in this time before further ones are refused: more than people mistype. A right secret is never refused.
 const (
 	attemptsOfAddress = 20
 	attemptsOfAccount = 100
 )
 
-// How many logins may succeed for one person, and begin at the issuer from one address, within the same time: a full store evicts
-// the oldest, which would be those of others.
+// How many logins of one person may succeed, and how many may begin at the issuer from one address, in the same time: more would evict
+// other people's from a full store.
 const (
 	loginsOfPerson   = 100
 	signOnsOfAddress = 300
@@ -69,8 +69,8 @@ type Bounds struct {
 	SignOns  func() // that begin at one address
 }
 
-// attempts counts bounded events: here first, which spares the store, and then in the store for all replicas. While the store is
-// away, each replica counts by itself.
+// attempts counts bounded events: first in this process, to spare the store, then in the store for all replicas. While the store is away,
+// each replica counts by itself.
 type attempts struct {
 	shared Store
 	now    func() time.Time
@@ -79,7 +79,7 @@ type attempts struct {
 	log    *slog.Logger
 }
 
-// network returns a client's address as a name; for IPv6 the network of one customer.
+// network returns a name for a client's address; for IPv6 its /64, the network of one customer.
 func network(client string) string {
 	if address, err := netip.ParseAddr(client); err == nil {
 		bits := 64
@@ -107,11 +107,11 @@ func (a *attempts) counts(ctx context.Context, name string, most int) bool {
 	if !a.here.Allows(name, a.now(), rate.Every(AttemptsWindow/time.Duration(most)), most) {
 		return false
 	}
-	n, err := a.shared.Count(context.WithoutCancel(ctx), name, AttemptsWindow) // a client that leaves has failed, too
+	n, err := a.shared.Count(context.WithoutCancel(ctx), name, AttemptsWindow) // an attempt counts even if its client leaves
 	return err != nil || n <= most
 }
 
-// failed counts a login with a wrong secret, notes it and returns its error. Without an account only the address counts.
+// failed counts a login with a wrong secret, logs it and returns its error. Without an account only the address counts.
 func (a *attempts) failed(ctx context.Context, v Visitor, way Way, account string) error {
 	if !a.counts(ctx, network(v.Client), attemptsOfAddress) || account != "" && !a.counts(ctx, "account "+account, attemptsOfAccount) {
 		a.bounds.Attempts()
@@ -120,14 +120,14 @@ func (a *attempts) failed(ctx context.Context, v Visitor, way Way, account strin
 	return a.refused(ctx, v, way, ErrWrong)
 }
 
-// refused notes a login that is refused, and returns its error.
+// refused logs a refused login, and returns its error.
 func (a *attempts) refused(ctx context.Context, v Visitor, way Way, err error) error {
 	a.log.LogAttrs(ctx, slog.LevelWarn, "console login refused",
 		slog.String("way", string(way)), slog.String("client", v.Client), slog.String("reason", err.Error()))
 	return err
 }
 
-// cookie counts a cookie that belongs to no session, and returns the error for it.
+// cookie counts a cookie that belongs to no session, and returns its error.
 func (a *attempts) cookie(v Visitor) error {
 	if !a.here.Allows("cookie "+network(v.Client), a.now(), rate.Every(CookiesWindow/cookiesOfAddress), cookiesOfAddress) {
 		a.bounds.Cookies()

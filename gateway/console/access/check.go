@@ -12,22 +12,23 @@ import (
 	"sluice/gateway/oidc"
 )
 
-// The issuer is asked again about a person who uses a session. Between the two times a failed check changes nothing.
+// The issuer checks the person of a used session again. Between the two times a failed check changes nothing.
 const (
-	checkFrom = 10 * time.Minute // since it last vouched
-	checkBy   = 15 * time.Minute // from then on the session waits for the check
+	checkFrom = 10 * time.Minute // since the last successful check
+	checkBy   = 15 * time.Minute // from then on the session's requests wait for the check
 )
 
-// One request of all replicas asks, because issuers take a refresh token only once; the others wait.
+// Only one request of all replicas asks, because issuers accept a refresh token only once; the others wait.
 const (
 	checkClaim = 10 * time.Second // how long it may ask; longer than the issuer client's timeout
 	checkWait  = 3 * time.Second
 	checkPause = 50 * time.Millisecond
-	checkMost  = checkClaim - time.Second // for all of one request's calls
+	checkMost  = checkClaim - time.Second // for all calls of one check
 )
 
-// Know returns who holds the session with that secret: [ErrWrong] or [ErrCookies] if it has ended, [ErrAway] if that cannot be checked. A
-// session ends when what the person may do changes. renew reports that the person is active: without it the session becomes idle.
+// Know returns the person of the session with this secret. Its error is [ErrWrong] or [ErrCookies] if the session has ended, [ErrAway] if
+// that cannot be checked. A session ends when the person's rights change. renew means that the person is active: without it the session
+// becomes idle.
 func (c *Control) Know(ctx context.Context, v Visitor, secret string, renew bool) (Person, error) {
 	if secret == "" {
 		return Person{}, ErrWrong
@@ -80,7 +81,7 @@ func (p Proof) identity() oidc.Identity {
 	return oidc.Identity{Subject: p.Subject, Email: p.Email, Groups: p.Groups}
 }
 
-// ended ends a session and returns the error for it.
+// ended ends a session because the person's rights have changed, and returns its error.
 func (c *Control) ended(ctx context.Context, s *Session) error {
 	c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "console session ended", slog.String("who", s.Person.Name), slog.String("reason", "what the person may do has changed"))
 	if err := c.sessions.end(ctx, s.ID); err != nil {
@@ -89,7 +90,7 @@ func (c *Control) ended(ctx context.Context, s *Session) error {
 	return ErrWrong
 }
 
-// recheck makes this request or another ask the issuer about the session's person.
+// recheck asks the issuer about the session's person, or waits for another request that does.
 func (c *Control) recheck(ctx context.Context, s *Session, secret string) error {
 	begun := c.deps.Now()
 	for {
@@ -119,8 +120,8 @@ func (c *Control) recheck(ctx context.Context, s *Session, secret string) error 
 	}
 }
 
-// check asks the issuer. The session ends if the issuer no longer vouches for the person, or grants other rights. While the
-// issuer is down, the session lasts as long as it may unchecked.
+// check asks the issuer. The session ends if the issuer no longer confirms the person, or grants other rights. While the issuer is down,
+// the session lasts until checkBy.
 func (c *Control) check(ctx context.Context, s *Session, secret string) error {
 	ctx = context.WithoutCancel(ctx) // a refresh token that was used and not stored would end the session
 	var grant oidc.Grant
@@ -133,7 +134,7 @@ func (c *Control) check(ctx context.Context, s *Session, secret string) error {
 	identity, given, err := c.deps.Issuer.Check(asking, s.Proof.identity(), grant)
 	unanswered := errors.Is(err, oidc.ErrAway)
 	switch {
-	case unanswered: // it may have taken the old refresh token before, so the new one is stored
+	case unanswered: // a part may have succeeded and replaced the refresh token, so the new one is stored
 		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "console sign-on", slog.String("who", s.Person.Name), slog.String("error", err.Error()))
 		s.Proof.Grant = sealGrant(secret, given)
 	case err != nil:
@@ -149,7 +150,7 @@ func (c *Control) check(ctx context.Context, s *Session, secret string) error {
 	case err != nil:
 		return away(err)
 	case !kept:
-		return ErrWrong // it was ended meanwhile
+		return ErrWrong // the session was ended meanwhile
 	case unanswered && c.sessions.age(s) >= checkBy:
 		return ErrAway
 	}

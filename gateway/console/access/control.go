@@ -1,4 +1,4 @@
-// Package access decides who uses the console and what they may do there: tokens, keys, one-time links, sign-on with an issuer,
+// Package access authenticates the console's users and decides what they may do: tokens, keys, one-time links, sign-on with an issuer,
 // sessions, and how often a login may fail. Pages, cookies and the listener are in gateway/console.
 package access
 
@@ -13,16 +13,16 @@ import (
 	"sluice/gateway/oidc"
 )
 
-// Deps are what a Control needs.
+// Deps are the dependencies of a Control.
 type Deps struct {
 	Now    func() time.Time
-	Shared Store // sessions and attempts, of all replicas
+	Shared Store // sessions and attempts of all replicas
 	Teams  Teams
 	Groups Groups
 	Issuer *oidc.Client                                // nil: no sign-on
 	Token  func() (digest [sha256.Size]byte, set bool) // SHA-256 of the operator's token; nil: no token
-	// Secret returns a secret of the configuration that all replicas share. Sessions are signed with a key that is derived from
-	// it, and end when it changes. Nil: a random one, for a Shared of only this process.
+	// Secret returns a secret of the configuration that all replicas share. Sessions are signed with a key derived from it, and end when
+	// it changes. Nil: a random one, if only this process uses Shared.
 	Secret func() []byte
 	Bounds Bounds
 	Log    *slog.Logger // who logged in, and which logins failed
@@ -75,7 +75,7 @@ func (c *Control) admit(ctx context.Context, v Visitor, p Person, prove func(sec
 	secret := c.signer.newSecret(kindSession)
 	session := &Session{ID: nameOf(secret), Person: p, Began: c.deps.Now(), Client: v.Client, Agent: shorten(v.Agent), Proof: prove(secret)}
 	err := c.sessions.put(ctx, session.ID, session, Idle)
-	if err != nil && session.Proof.Way == ByToken { // an operator must get in when the most is wrong
+	if err != nil && session.Proof.Way == ByToken { // an operator must get in also while the store is away
 		err = c.sessions.local.put(ctx, session.ID, session, Idle)
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *Control) End(ctx context.Context, secret string) error {
 	return nil
 }
 
-// Sessions returns the sessions that a person may see, the newest first: all for an operator, for others their own.
+// Sessions returns the sessions that a person may see, newest first: all for an operator, for others their own.
 func (c *Control) Sessions(ctx context.Context, p Person) ([]*Session, error) {
 	seen, err := c.sessions.list(ctx)
 	return slices.DeleteFunc(seen, func(s *Session) bool {
@@ -102,8 +102,8 @@ func (c *Control) Sessions(ctx context.Context, p Person) ([]*Session, error) {
 	}), away(err)
 }
 
-// Revoke ends a session that the person may see, by its ID; ok is false if it does not exist. Ending another person's session is
-// audited. It ends even if the audit cannot be written: nothing may keep an operator from revoking access.
+// Revoke ends a session that the person may see, by its ID; ok is false if it does not exist. The end of another person's session is
+// audited. The session ends even if the audit cannot be written: nothing may prevent an operator from revoking access.
 func (c *Control) Revoke(ctx context.Context, v Visitor, p Person, id string) (ok bool, err error) {
 	seen, err := c.Sessions(ctx, p)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *Control) Revoke(ctx context.Context, v Visitor, p Person, id string) (o
 	if at < 0 {
 		return false, nil
 	}
-	ctx = context.WithoutCancel(ctx) // a client that leaves must not keep the entry from being written
+	ctx = context.WithoutCancel(ctx) // the entry must be written even if the client leaves
 	if err := c.sessions.end(ctx, id); err != nil {
 		return true, away(err)
 	}

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// mostRecent is how many names a recent remembers; at least the half used last stays.
+// mostRecent bounds the names of a recent; the half used last always stays.
 const mostRecent = 10_000
 
-// recent remembers a value for each of the names used last. The zero recent is empty.
+// recent caches a value for each of the last used names. The zero recent is empty.
 type recent[V any] struct {
 	mu         sync.Mutex
 	young, old map[string]V // old is dropped when young is full
 }
 
-// get returns the value of a name. A missing one is made with make; if make is nil, ok is false.
+// get returns the value of a name. It makes a missing one with make; if make is nil, ok is false.
 func (r *recent[V]) get(name string, make func() V) (value V, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *recent[V]) get(name string, make func() V) (value V, ok bool) {
 	return value, ok
 }
 
-// names are names that were noted.
+// names is a set of recent names.
 type names struct{ recent[struct{}] }
 
 func (n *names) note(name string) { n.get(name, func() struct{} { return struct{}{} }) }
@@ -45,10 +45,10 @@ func (n *names) has(name string) bool {
 	return ok
 }
 
-// Limiters bound how often something happens in this process, by name. They remember the names used last. The zero Limiters are empty.
+// Limiters bound how often something happens in this process, by name. They keep the last used names. The zero Limiters are empty.
 type Limiters struct{ recent[*rate.Limiter] }
 
-// Allows reports whether something may happen once more: burst times immediately, and then at that rate.
+// Allows reports whether something may happen once more: burst times at once, and then at the rate.
 func (l *Limiters) Allows(name string, now time.Time, every rate.Limit, burst int) bool {
 	limiter, _ := l.get(name, func() *rate.Limiter { return rate.NewLimiter(every, burst) })
 	return limiter.AllowN(now, 1)

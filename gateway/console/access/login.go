@@ -12,11 +12,11 @@ import (
 // LinkLife is how long a one-time link works.
 const LinkLife = 10 * time.Minute
 
-// mostSecret is the length of the longest secret that is checked, in bytes.
+// mostSecret bounds a presented secret, in bytes.
 const mostSecret = 8 << 10
 
-// Login opens a session for the operator's token or a team's key. The secret is checked first, which takes a hash and no call of
-// the store: strangers' attempts must not keep a right one out. It is too long to guess, however often they try.
+// Login opens a session for the operator's token or a team's key. It checks the secret before it counts attempts, by a hash and without
+// the store: attempts of others must never keep out a right secret. A secret is too long to guess.
 func (c *Control) Login(ctx context.Context, v Visitor, presented string) (secret string, err error) {
 	if len(presented) > mostSecret {
 		presented = ""
@@ -36,7 +36,7 @@ func (c *Control) Login(ctx context.Context, v Visitor, presented string) (secre
 	})
 }
 
-// Bearer returns the operator whose token a program sends. It opens no session. The token is checked first, as in [Control.Login].
+// Bearer returns the operator for the token that a program sends. It opens no session. The token is checked first, as in [Control.Login].
 func (c *Control) Bearer(ctx context.Context, v Visitor, presented string) (Person, error) {
 	if _, ok := c.isToken(presented); !ok {
 		return Person{}, c.attempts.failed(ctx, v, ByToken, "")
@@ -44,7 +44,7 @@ func (c *Control) Bearer(ctx context.Context, v Visitor, presented string) (Pers
 	return operatorOf(ByToken), nil
 }
 
-// isToken compares with the operator's token in constant time.
+// isToken compares a secret with the operator's token in constant time.
 func (c *Control) isToken(presented string) (digest [sha256.Size]byte, ok bool) {
 	digest, set := c.deps.Token()
 	got := sha256.Sum256([]byte(presented))
@@ -64,7 +64,7 @@ type link struct {
 	ends time.Time // zero: no link
 }
 
-// NewLink returns the code of a new one-time link, which replaces an earlier one. Show it only to the operator.
+// NewLink returns the code of a new one-time link, which replaces the previous one. Show it only to the operator.
 func (c *Control) NewLink() (code string) {
 	code = newSecret()
 	c.link.mu.Lock()
@@ -73,7 +73,7 @@ func (c *Control) NewLink() (code string) {
 	return code
 }
 
-// take uses up the link if the code is its, and reports whether it is and when the link would have expired.
+// take uses up the link if the code matches. It reports whether it does, and when the link would have expired.
 func (l *link) take(code string, now time.Time) (ends time.Time, ok bool) {
 	sum := sha256.Sum256([]byte(code))
 	l.mu.Lock()
@@ -85,7 +85,7 @@ func (l *link) take(code string, now time.Time) (ends time.Time, ok bool) {
 	return ends, true
 }
 
-// giveBack makes a code that was taken in vain valid again, unless there is a newer link.
+// giveBack makes a taken code valid again, unless there is a newer link.
 func (l *link) giveBack(code string, ends time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -100,13 +100,13 @@ func (m *Memory) Count(_ context.Context, name string, window time.Duration) (in
 	defer m.mu.Unlock()
 	e := m.find(kindCount, name)
 	if e == nil {
-		e = m.add(kindCount, name, most/4, window) // enough that it rarely evicts one
+		e = m.add(kindCount, name, most/4, window) // evicts many at once, so seldom
 	}
 	e.count++
 	return e.count, nil
 }
 
-// add adds an empty entry. If there are too many it makes room for a number of them.
+// add adds an empty entry. If the kind is full, it first makes room for so many.
 func (m *Memory) add(kind, name string, room int, life time.Duration) *entry {
 	all := m.kinds[kind]
 	if all == nil {
@@ -121,7 +121,7 @@ func (m *Memory) add(kind, name string, room int, life time.Duration) *entry {
 	return all[name]
 }
 
-// drop makes room: it evicts the expired, else the oldest.
+// drop makes room: it evicts expired entries, or if there are none the oldest.
 func (m *Memory) drop(all map[string]*entry, room int) {
 	var names []string
 	for name, e := range all {

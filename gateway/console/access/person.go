@@ -37,10 +37,10 @@ func (r Role) String() string {
 type Person struct {
 	Name  string // for the audit, such as "oidc:alice@example.com"; never a secret
 	Role  Role
-	Teams []string // of a member, by id; of the others nil
+	Teams []string // ids of a member's teams; nil for other roles
 }
 
-// Sees reports whether the person may look at a team, given by its id.
+// Sees reports whether the person may look at the team with this id.
 func (p Person) Sees(team string) bool {
 	return p.SeesAll() || p.Role == Member && slices.Contains(p.Teams, team)
 }
@@ -60,10 +60,10 @@ func (p Person) MakesKeys(team string, selfService bool) bool {
 type Actor struct {
 	Person
 	Address string // of the client; one line
-	Reason  string // why, as the person gave it; may be empty
+	Reason  string // given by the person; may be empty
 }
 
-// By returns the person as the actor of a request from an address, with or without a port.
+// By returns the actor of a request from an address, with or without a port.
 func (p Person) By(address, reason string) Actor {
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		address = host
@@ -86,19 +86,19 @@ func From(ctx context.Context) Person {
 
 // Teams are the teams in force.
 type Teams interface {
-	// OfKey returns the team of a presented key. It is ok only while the gateway would accept the key.
+	// OfKey returns the team and the id of a presented key; ok only if the gateway accepts the key now.
 	OfKey(presented string) (team, key string, ok bool)
-	// Digest returns the SHA-256 of a team's key, ok as OfKey.
+	// Digest returns the SHA-256 of a team's key; ok as in OfKey.
 	Digest(team, key string) (digest [sha256.Size]byte, ok bool)
-	// OfMembers returns the teams that have one of the groups, or the address unless it is empty, among their members, by id, in
+	// OfMembers returns the ids of the teams that have one of the groups, or the address unless it is empty, among their members, in
 	// order. [Names] defines what an entry of the members means.
 	OfMembers(groups []string, email string) []string
 }
 
-// Groups are the issuer's groups, or verified e-mail addresses, that give rights to more than teams. Teams name their own.
+// Groups are the issuer's groups, or verified e-mail addresses, that give a role for all teams. Teams name their own members.
 type Groups struct{ Operators, Viewers []string }
 
-// person returns the rights of the issuer's person; ok is false without any.
+// person returns the issuer's person with its rights; ok is false without any rights.
 func (g Groups) person(id oidc.Identity, teams Teams) (p Person, ok bool) {
 	overlap := func(listed []string) bool {
 		return slices.ContainsFunc(listed, func(one string) bool { return Names(one, id.Groups, id.Email) })
@@ -115,8 +115,8 @@ func (g Groups) person(id oidc.Identity, teams Teams) (p Person, ok bool) {
 	return p, p.Role != Member || len(p.Teams) > 0
 }
 
-// nameFor is the address of the issuer's person, or the subject. If it is shortened, or a subject that looks like an address, it
-// includes a part of its hash, so that names are unique.
+// nameFor returns the address of the issuer's person, or the subject. If it is shortened, or is a subject that looks like an address, a
+// part of its hash is added, so that names are unique.
 func nameFor(id oidc.Identity) string {
 	name := id.Email
 	if name == "" {
@@ -129,9 +129,9 @@ func nameFor(id oidc.Identity) string {
 	return short
 }
 
-// Names reports whether an entry of a list of members is one of the groups, or the email address unless that is empty. An entry
-// with an @ is an address, compared without regard to case; all others are groups, letter for letter. Those who name groups must
-// not be able to impersonate an address, so a group with an @ in its name is listed as group:name.
+// Names reports whether an entry of a list of members is one of the groups, or the email address unless that is empty. An entry with an @
+// is an address, compared ignoring case; all others are groups, compared exactly. A group with an @ in its name is listed as group:name,
+// so that those who name groups cannot impersonate an address.
 func Names(entry string, groups []string, email string) bool {
 	if !strings.Contains(entry, "@") {
 		return slices.Contains(groups, entry)
@@ -152,7 +152,7 @@ func lower(address string) string {
 	}, address)
 }
 
-// shorten keeps the visible beginning of a client's description of itself.
+// shorten returns the first 120 printable ASCII characters of a text.
 func shorten(text string) string {
 	const most = 120
 	text = strings.Map(func(r rune) rune {

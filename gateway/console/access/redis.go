@@ -30,7 +30,7 @@ type Redis struct {
 	timeout time.Duration
 }
 
-// NewRedis returns a store in the Redis of a client, which the caller closes. timeout bounds each call.
+// NewRedis returns a store in the client's Redis. The caller closes the client. timeout bounds each call.
 func NewRedis(client redis.UniversalClient, timeout time.Duration) *Redis {
 	return &Redis{client, timeout}
 }
@@ -66,7 +66,7 @@ func (r *Redis) Swap(ctx context.Context, kind, name string, value []byte) (bool
 	return err == nil, err
 }
 
-// Take implements [Store]. The index forgets the name when it is read or written next.
+// Take implements [Store]. The index drops the name when it is next read or written.
 func (r *Redis) Take(ctx context.Context, kind, name string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	randomBytes = 32 // of a secret
-	proofBytes  = 16 // of its signature
-	// cookieLetters is the length of a secret in a cookie, as base64.
+	randomBytes = 32 // random bytes of a secret
+	proofBytes  = 16 // bytes of its signature
+	// cookieLetters is the length of a secret in a cookie, in base64.
 	cookieLetters = (randomBytes + proofBytes) * 4 / 3
 )
 
@@ -29,13 +29,13 @@ func random() []byte {
 // newSecret returns 256 random bits, as 43 letters.
 func newSecret() string { return base64.RawURLEncoding.EncodeToString(random()) }
 
-// nameOf returns the store's name for the value that belongs to a secret.
+// nameOf returns the name in the store of the value that belongs to a secret.
 func nameOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// derive returns another secret for one purpose. Neither can be computed from the other without the first.
+// derive derives a secret for one purpose. Derived secrets reveal neither the first secret nor each other.
 func derive(secret, purpose string, about ...byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(purpose))
@@ -44,21 +44,21 @@ func derive(secret, purpose string, about ...byte) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// expand returns a key for one purpose.
+// expand derives a key for one purpose.
 func expand(secret []byte, purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, secret, nil, purpose, sha256.Size)
 	if err != nil {
-		panic(err) // of the arguments, which are constant
+		panic(err) // depends only on the lengths, which are constant
 	}
 	return key
 }
 
-// seal encrypts text that only the holder of a secret may read: read access to the store does not suffice.
+// seal encrypts a text with a secret: read access to the store does not suffice to read it.
 func seal(secret string, text []byte) []byte {
 	return sealer(secret).Seal(nil, nil, text, nil) //nolint:gosec // it draws the nonce itself
 }
 
-// open decrypts it. ok is false if it was sealed with another secret, or changed.
+// open decrypts a sealed text. ok is false if it was sealed with another secret, or changed.
 func open(secret string, sealed []byte) (text []byte, ok bool) {
 	text, err := sealer(secret).Open(nil, nil, sealed, nil)
 	return text, err == nil
@@ -67,17 +67,17 @@ func open(secret string, sealed []byte) (text []byte, ok bool) {
 func sealer(secret string) cipher.AEAD {
 	block, err := aes.NewCipher(expand([]byte(secret), "seal"))
 	if err != nil {
-		panic(err) // of the key's length
+		panic(err) // depends only on the key's length
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		panic(err) // of the cipher's block size
+		panic(err) // depends only on the cipher's block size
 	}
 	return aead
 }
 
-// signer signs with a key that is derived from a secret of the configuration, which all replicas share. It signs the secrets in cookies,
-// so that an invented one is detected without the store, and the store's values, so that write access to it does not allow forgery.
+// signer signs with a key derived from a secret of the configuration, which all replicas share. It signs the secrets in cookies, to detect
+// invented ones without the store, and the store's values, so that write access to the store does not allow forgery.
 type signer struct{ secret func() []byte }
 
 func (s signer) sign(parts ...[]byte) []byte {
@@ -89,7 +89,7 @@ func (s signer) sign(parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// newSecret returns 256 random bits and their signature, for a cookie of that kind.
+// newSecret returns 256 random bits and their signature, for a cookie of this kind.
 func (s signer) newSecret(kind string) string {
 	bits := random()
 	return base64.RawURLEncoding.EncodeToString(append(bits, s.proof(kind, bits)...))

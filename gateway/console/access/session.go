@@ -11,12 +11,12 @@ const (
 	Idle    = time.Hour      // since its last request
 )
 
-// mostSkew is how far the clocks of two replicas may be apart. A session that begins later than that is invalid.
+// mostSkew bounds the difference between the clocks of two replicas. A session whose times are further in the future is invalid.
 const mostSkew = time.Minute
 
-// Session is a login that has not ended. The store has it under the hash of its secret, which the browser's cookie holds.
+// Session is a login that has not ended. Its name in the store is the hash of its secret, which is in the browser's cookie.
 type Session struct {
-	ID     string    `json:"id"`     // names it in lists; the secret cannot be computed from it
+	ID     string    `json:"id"`     // does not reveal the secret
 	Person Person    `json:"person"` // with the rights at the login
 	Began  time.Time `json:"began"`
 	Client string    `json:"client"` // the address at the login
@@ -32,7 +32,7 @@ type Proof struct {
 	Subject string    `json:"subject,omitempty"`
 	Email   string    `json:"email,omitempty"`
 	Groups  []string  `json:"groups,omitempty"`
-	Checked time.Time `json:"checked,omitzero"` // when the issuer last vouched for the person
+	Checked time.Time `json:"checked,omitzero"` // when the issuer last confirmed the person
 	Grant   []byte    `json:"grant,omitempty"`  // sealed with the session's secret
 }
 
@@ -47,17 +47,17 @@ const (
 	ByIssuer Way = "oidc"
 )
 
-// SessionID returns the ID of a secret's session, if it exists. A login never continues with a secret that the browser sent: an
-// attacker may have planted it.
+// SessionID returns the ID of a secret's session, if that exists. A login never reuses a secret that the browser sent: an attacker may
+// have planted it.
 func SessionID(secret string) string { return nameOf(secret) }
 
-// sessions are the open ones, by ID.
+// sessions are the open sessions, by ID.
 type sessions struct {
 	records[Session]
-	local records[Session] // of operators with the token who came while the store was away; each moves there with its first request after that
+	local records[Session] // of operators who logged in with the token while the store was away; the next request after that moves each to the store
 	now   func() time.Time
-	over  names       // sessions that have ended, whose names are never reused: the store is not asked again
-	owed  chan string // the IDs of local ones that ended while the store was away: it may have a copy, if its answer to put was lost
+	over  names       // ended sessions, for which the store is not asked again
+	owed  chan string // IDs of local sessions that ended while the store was away, which may have a copy if its reply to put was lost
 }
 
 // find returns the session of a secret; nil if it does not exist or has ended. renew keeps it for another Idle.
@@ -99,16 +99,16 @@ func (s *sessions) find(ctx context.Context, secret string, renew bool) (*Sessio
 
 func (s *sessions) lasts(session *Session) bool { return s.now().Sub(session.Began) < Longest }
 
-// inFuture reports whether a session's times are in the future: its rights would not be checked again until then.
+// inFuture reports whether a session's times are in the future: its rights would not be checked until then.
 func (s *sessions) inFuture(session *Session) bool {
 	latest := s.now().Add(mostSkew)
 	return session.Began.After(latest) || session.Proof.Checked.After(latest)
 }
 
-// age returns the time since the issuer vouched for a session's person.
+// age returns the time since the issuer confirmed a session's person.
 func (s *sessions) age(session *Session) time.Duration { return s.now().Sub(session.Proof.Checked) }
 
-// end ends a session on all replicas, with their next request. It may have ended already.
+// end ends a session on all replicas, from their next request on. It may have ended already.
 func (s *sessions) end(ctx context.Context, id string) error {
 	local, _ := s.local.take(ctx, id)
 	_, err := s.take(ctx, id)
@@ -119,7 +119,7 @@ func (s *sessions) end(ctx context.Context, id string) error {
 	return err
 }
 
-// owe keeps the ID of a session for settle, if there is room.
+// owe queues the ID of a session for settle; false: the queue is full.
 func (s *sessions) owe(id string) bool {
 	select {
 	case s.owed <- id:
@@ -129,7 +129,7 @@ func (s *sessions) owe(id string) bool {
 	}
 }
 
-// settle takes one of those that are owed out of the store.
+// settle removes one of the owed sessions from the store.
 func (s *sessions) settle(ctx context.Context) {
 	select {
 	case id := <-s.owed:
@@ -140,23 +140,23 @@ func (s *sessions) settle(ctx context.Context) {
 	}
 }
 
-// SignOnLife is how long a login may stay at the issuer.
+// SignOnLife is how long a sign-on at the issuer may take.
 const SignOnLife = 10 * time.Minute
 
-// begun is the store's value for a login that is at the issuer.
+// begun is the store's value for a sign-on at the issuer.
 type begun struct {
 	Next string    `json:"next"`
 	At   time.Time `json:"at"`
 }
 
-// signOns are logins that are at the issuer.
+// signOns are the sign-ons at the issuer.
 type signOns struct {
 	records[begun]
 	now  func() time.Time
-	used names // those that have returned, which spares the store a second look
+	used names // sign-ons that have returned, for which the store is not asked again
 }
 
-// end takes one out of the store; a missing one is [ErrNotBegun].
+// end removes a sign-on from the store. Its error for a missing one is [ErrNotBegun].
 func (s *signOns) end(ctx context.Context, name string) (*begun, error) {
 	if s.used.has(name) {
 		return nil, ErrNotBegun

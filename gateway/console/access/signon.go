@@ -13,14 +13,14 @@ import (
 
 // SignOn is a login at the issuer.
 type SignOn struct {
-	Address string // of the issuer, for the browser
+	Address string // at the issuer, for the browser
 	Secret  string // for a cookie that lives for SignOnLife; state, nonce and verifier are derived from it
 }
 
 // CanSignOn reports whether there is an issuer.
 func (c *Control) CanSignOn() bool { return c.deps.Issuer != nil }
 
-// SignOn begins a login at the issuer. next is returned by [Control.Return]; it is not empty.
+// SignOn begins a login at the issuer. [Control.Return] returns next, which must not be empty.
 func (c *Control) SignOn(ctx context.Context, v Visitor, next string) (SignOn, error) {
 	if !c.CanSignOn() {
 		return SignOn{}, ErrWrong
@@ -39,9 +39,9 @@ func (c *Control) SignOn(ctx context.Context, v Visitor, next string) (SignOn, e
 	return s, away(c.signOns.put(ctx, nameOf(s.Secret), &begun{next, c.deps.Now()}, SignOnLife))
 }
 
-// Return ends a login at the issuer: signOn is the cookie's secret, state and code are what the issuer gave the browser. A state
-// works once, and only in the browser that began. Anything but an answer to this browser's sign-on is [ErrNotBegun], and does not
-// use up the state: another site can send a browser here. Sign-ons were counted when they began.
+// Return ends a login at the issuer: signOn is the cookie's secret, state and code come from the issuer. A state works once, and only in
+// the browser that began. For anything but an answer to this browser's sign-on the error is [ErrNotBegun], and the state stays valid:
+// another site can send a browser here. Sign-ons were counted when they began.
 func (c *Control) Return(ctx context.Context, v Visitor, signOn, state, code string) (secret, next string, err error) {
 	if !c.CanSignOn() || !c.signer.gave(kindSignOn, signOn) || subtle.ConstantTimeCompare([]byte(state), []byte(derive(signOn, "state"))) == 0 {
 		return "", "", ErrNotBegun
@@ -56,7 +56,7 @@ func (c *Control) Return(ctx context.Context, v Visitor, signOn, state, code str
 		if errors.Is(err, oidc.ErrAway) {
 			outside = ErrAway
 		}
-		return "", "", c.attempts.refused(ctx, v, ByIssuer, errors.Join(outside, err)) // with the issuer's words for the log
+		return "", "", c.attempts.refused(ctx, v, ByIssuer, errors.Join(outside, err)) // the issuer's error is for the log
 	}
 	person, ok := c.personOf(identity)
 	if !ok {
@@ -68,7 +68,7 @@ func (c *Control) Return(ctx context.Context, v Visitor, signOn, state, code str
 	return secret, b.Next, err
 }
 
-// personOf returns what the issuer's person may do.
+// personOf returns the issuer's person with its rights.
 func (c *Control) personOf(id oidc.Identity) (Person, bool) {
 	return c.deps.Groups.person(id, c.deps.Teams)
 }
@@ -80,7 +80,7 @@ func proofOf(id oidc.Identity, grant oidc.Grant, secret string, now time.Time) P
 func sealGrant(secret string, grant oidc.Grant) []byte {
 	text, err := json.Marshal(grant)
 	if err != nil {
-		panic(err) // of the type, which has nothing that cannot be encoded
+		panic(err) // every field can be encoded
 	}
 	return seal(secret, text)
 }

@@ -9,36 +9,35 @@ import (
 	"time"
 )
 
-// Store keeps the shared state of a console's replicas, as values by kind and name, each with a lifetime. A value is not empty,
-// and contains no secret.
+// Store keeps the shared state of a console's replicas, as values by kind and name, each with a lifetime. No value is empty or has secrets.
 type Store interface {
-	// Put stores a value and replaces one of that name. A store may bound the values of a kind: then the oldest are evicted.
+	// Put MUST store a value, replacing one of the same name. It MAY bound the values of a kind and evict the oldest.
 	Put(ctx context.Context, kind, name string, value []byte, life time.Duration) error
-	// Get returns a value, or nil if it is missing. A renew above 0 is its lifetime from now on.
+	// Get MUST return a value, or nil if it is missing. A renew above 0 MUST become its lifetime from now on.
 	Get(ctx context.Context, kind, name string, renew time.Duration) ([]byte, error)
-	// Swap replaces a value without changing its lifetime. It MUST store nothing and return false if the value is missing, so
-	// that an ended session stays ended.
+	// Swap MUST replace a value and keep its lifetime. It MUST store nothing and return false if the value is missing, so that an ended
+	// session stays ended.
 	Swap(ctx context.Context, kind, name string, value []byte) (bool, error)
-	// Take removes a value and returns it, or nil. Of several callers, on any replica, only one gets it.
+	// Take MUST remove a value and return it, or nil. Of several callers, on any replica, only one gets it.
 	Take(ctx context.Context, kind, name string) ([]byte, error)
-	// List returns the values of a kind, the newest first.
+	// List MUST return the values of a kind, newest first.
 	List(ctx context.Context, kind string) ([][]byte, error)
-	// Count adds one to a number and returns the sum. The number restarts from zero once window has passed since its first count.
+	// Count MUST add one to a number and return the sum. The number restarts from zero once window has passed since its first count.
 	Count(ctx context.Context, name string, window time.Duration) (int, error)
 }
 
-// most is how many values of one kind a store keeps, and how many numbers in memory; the oldest are evicted first.
+// most bounds the values of one kind in a store, and the numbers in memory; the oldest are evicted first.
 const most = 10_000
 
 // The kinds of values.
 const (
 	kindSession = "session"
-	kindSignOn  = "signon" // a login that is at the issuer
+	kindSignOn  = "signon" // a sign-on at the issuer
 	kindCount   = "count"
 )
 
-// records are the values of one kind, as JSON that is signed with its kind and name. Unsigned values, and those signed with
-// another key, count as missing.
+// records are the values of one kind, as JSON signed together with kind and name. Unsigned values, and those signed with another key,
+// count as missing.
 type records[T any] struct {
 	store  Store
 	signer signer
@@ -49,12 +48,12 @@ func (r *records[T]) put(ctx context.Context, name string, value *T, life time.D
 	return r.store.Put(ctx, r.kind, name, r.wrap(name, value), life)
 }
 
-// swap replaces a value. ok is false if it was removed meanwhile.
+// swap replaces a value; ok is false if it was removed meanwhile.
 func (r *records[T]) swap(ctx context.Context, name string, value *T) (ok bool, err error) {
 	return r.store.Swap(ctx, r.kind, name, r.wrap(name, value))
 }
 
-// get returns a value, or nil, and renews its life if that is above 0.
+// get returns a value, or nil. A renew above 0 becomes its lifetime.
 func (r *records[T]) get(ctx context.Context, name string, renew time.Duration) (*T, error) {
 	kept, err := r.store.Get(ctx, r.kind, name, renew)
 	return r.named(name, kept), err
@@ -66,7 +65,7 @@ func (r *records[T]) take(ctx context.Context, name string) (*T, error) {
 	return r.named(name, kept), err
 }
 
-// list returns the values, the newest first.
+// list returns the values, newest first.
 func (r *records[T]) list(ctx context.Context) (values []*T, err error) {
 	kept, err := r.store.List(ctx, r.kind)
 	for _, one := range kept {
@@ -81,7 +80,7 @@ func (r *records[T]) list(ctx context.Context) (values []*T, err error) {
 func (r *records[T]) wrap(name string, value *T) []byte {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // of the type, which has nothing that cannot be encoded
+		panic(err) // every field can be encoded
 	}
 	signature := base64.RawURLEncoding.EncodeToString(r.sign(name, text))
 	return bytes.Join([][]byte{[]byte(signature), []byte(name), text}, []byte(" "))
@@ -104,7 +103,7 @@ func (r *records[T]) unwrap(kept []byte) (name string, value *T) {
 	return string(parts[1]), value
 }
 
-// named is unwrap for a value that was found under a name: one that was signed for another name is invalid there.
+// named returns the value found under a name; nil if it was signed for another name.
 func (r *records[T]) named(name string, kept []byte) *T {
 	signed, value := r.unwrap(kept)
 	if signed != name {

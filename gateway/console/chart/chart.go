@@ -1,5 +1,5 @@
-// Package chart computes the charts and bars of the console's pages: where each part lies, what stands at the axis and in the
-// legend. The pages' templates write it as SVG.
+// Package chart computes the charts and bars of the console's pages: the position of each part, the labels of the axis and the legend.
+// The pages' templates write them as SVG.
 //
 // Lengths are coordinates of a view box that is stretched to the page, so a drawing contains no text.
 package chart
@@ -19,45 +19,45 @@ const (
 	gap    = 2
 )
 
-// Column is the values of one span of time, stacked from the bottom in the order of the chart's series.
+// Column has the values of one span of time, stacked from the bottom in the order of the chart's series.
 type Column struct {
-	Title string // for its tooltip
+	Title string // of the tooltip
 	Parts []float64
-	At    time.Time // when it begins, if Title begins with that clock time in UTC; zero: it does not
-	Ghost float64   // what it is compared with, behind; 0: nothing
-	URL   string    // of what it counts; empty: no link
+	At    time.Time // its beginning, if Title begins with that time in UTC; else zero
+	Ghost float64   // a value for comparison, drawn behind; 0: none
+	URL   string    // of a page about what it counts; empty: no link
 	Runs  bool      // its time is not over
 }
 
-// Series are the parts of all columns that stand for the same, drawn as one path.
+// Series are the parts of all columns with the same meaning, drawn as one path.
 type Series struct {
 	Class, Name string
 	Path        string // written by [New]
 }
 
-// Figure is a chart with its words.
+// Figure is a chart with its labels.
 type Figure struct {
 	Width, Height int // of the view box
 	Bars          []Bar
 	Series        []Series        // in the order of drawing
-	Hatch         string          // the path over columns whose time is not over; empty: none
-	Linked        bool            // a column is a link
+	Hatch         string          // a path over columns whose time is not over; empty: none
+	Linked        bool            // some column is a link
 	Top           float64         // the value at the upper edge, a round number; 0: nothing to draw
-	Label         string          // what it shows, for those who do not see it
+	Label         string          // what the chart shows, for screen readers
 	Most, Half    string          // values at the upper edge and at half of it, with the unit
-	Below         []template.HTML // names of places, evenly spaced from the left edge to the right one, or of each column
-	Each          bool            // Below has a name for each column
+	Below         []template.HTML // labels, evenly spaced from the left edge to the right one, or one for each column
+	Each          bool            // Below has a label for each column
 	Legend        []Series
 }
 
-// Bar is one column and where it begins.
+// Bar is one column and its left edge.
 type Bar struct {
 	X int
 	Column
 }
 
-// New computes a chart. name writes what stands below the beginning of a column, whose number it gets; the right edge is that of one
-// more unless each column has a name. Whole values have whole numbers at the axis.
+// New computes a chart. name returns the label below the left edge of a column, by its index; unless each column has a label, it is also
+// called for the right edge. With whole, the axis has only whole numbers.
 func New(label string, list []Column, whole bool, name func(column int) template.HTML, series ...Series) Figure {
 	f := Figure{Width: max(len(list), 1) * step, Height: height, Label: label}
 	for _, one := range list {
@@ -113,10 +113,10 @@ func New(label string, list []Column, whole bool, name func(column int) template
 	return f
 }
 
-// fewColumns are so few that each has its name below.
+// fewColumns is the largest number of columns that each have a label.
 const fewColumns = 8
 
-// spansOf is the number of equal spans that names below divide columns into: one that begins each span at a column, if there is one.
+// spansOf returns the number of equal spans between labels, such that each span begins at a column if possible.
 func spansOf(columns int) int {
 	for _, spans := range [...]int{4, 5, 6, 3} {
 		if columns%spans == 0 {
@@ -126,7 +126,7 @@ func spansOf(columns int) int {
 	return 4
 }
 
-// box is the path of a rectangle that stands on bottom.
+// box returns the path of a rectangle that stands on bottom.
 func box(x, width int, bottom, high float64) string {
 	return fmt.Sprintf("M%d %sh%dV%sh-%dz", x, coordinate(bottom), width, coordinate(max(bottom-high, 0)), width)
 }

@@ -7,7 +7,7 @@ type Limit struct {
 	State      string // "", "near" (less than a tenth is left) or "full"
 }
 
-// NewLimit computes the bar of a limit. Amounts beyond the limit fill it.
+// NewLimit computes the bar of a limit. Amounts beyond the limit fill the bar.
 func NewLimit(used, held, limit int64) Limit {
 	if limit <= 0 {
 		return Limit{Used: "100", Held: "0", At: "100", State: "full"}

@@ -7,7 +7,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// roundUp returns the next number not below x that has few digits, and whose half has few too.
+// roundUp returns the least round number not below x. A round number and its half have few digits.
 func roundUp(x float64) float64 {
 	if x <= 0 || math.IsInf(x, 0) || math.IsNaN(x) {
 		return 0
@@ -36,7 +36,7 @@ func Scale(x float64) (size float64, word string) {
 	return 1e3, "k"
 }
 
-// axis writes a value of an axis, which has few digits: 2.5 k. 0 is not written.
+// axis formats a value of an axis, which has few digits, such as 2.5 k; 0 is "".
 func axis(x float64) string {
 	switch {
 	case x == 0:
@@ -50,8 +50,8 @@ func axis(x float64) string {
 	return short(x)
 }
 
-// short writes a number of few digits without binary rounding errors: 0.3, not 0.30000000000000004.
+// short formats a number of few digits without binary rounding errors: 0.3, not 0.30000000000000004.
 func short(x float64) string {
-	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', 5, 64), 64) // it is a number
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', 5, 64), 64) // cannot fail
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }

@@ -9,8 +9,8 @@ type Segment struct {
 	Duration time.Duration
 }
 
-// Timeline divides the time between the first and the last of some moments. classes name the parts, one less than the moments.
-// Moments that are zero or out of order take no room.
+// Timeline divides the time between the first and the last of some moments. classes name the parts, one fewer than the moments. Moments
+// that are zero or out of order are skipped.
 func Timeline(moments []time.Time, classes ...string) (segments []Segment) {
 	first, last := moments[0], moments[0]
 	for _, t := range moments {

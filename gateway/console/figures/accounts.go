@@ -12,24 +12,23 @@ import (
 // Removed is the state of an account that is not in the accounts file and was used this month.
 const Removed account.State = "removed"
 
-// AccountList is the accounts at the service, as this replica knows them, and what all teams used of them.
+// AccountList is the accounts at the service, as this replica knows them, and the use of all teams on them.
 type AccountList struct {
 	At       time.Time
-	Accounts []AccountLine // in the order of their file, and behind them the removed ones
+	Accounts []AccountLine // in the order of their file, then the removed ones
 	Today    Use
 	Month    Use   // so far, in UTC
-	Unread   error // why the use is not known; nil: it is
+	Unread   error // why the use is unknown; nil: it is known
 }
 
 // AccountLine is one account.
 type AccountLine struct {
 	account.Standing
 	Today, Month Use
-	Quotas       []limit.Standing // as last known; nil: it has none
+	Quotas       []limit.Standing // as last known; nil: none
 }
 
-// AccountList returns the accounts. Their state is known even if their use cannot be read. A person who does not see all teams gets
-// [ErrAbsent].
+// AccountList returns the accounts, even if their use cannot be read. A person who does not see all teams gets [ErrAbsent].
 func (f *Figures) AccountList(ctx context.Context, p access.Person) (AccountList, error) {
 	list := AccountList{At: f.Deps.Now()}
 	if !p.SeesAll() {
@@ -56,7 +55,7 @@ func (f *Figures) AccountList(ctx context.Context, p access.Person) (AccountList
 	return list, nil
 }
 
-// byAccount is the use of each account on the day of a moment, and in its month so far.
+// byAccount returns the use of each account on the day of at, and in its month so far.
 func (l *ledger) byAccount(ctx context.Context, p access.Person, at time.Time) (today, month *adder, err error) {
 	today, month = new(adder), new(adder)
 	days := lastDays(at, at.UTC().Day())

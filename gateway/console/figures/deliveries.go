@@ -9,8 +9,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// Deliveries reports of hooks that a person sees, and of the deliveries of an owner's events: those of [event.Operators], and to their
-// hooks, for people who see all teams. Its error is [event.ErrState] or [event.ErrID] if the query is at fault.
+// Deliveries returns the hooks that a person sees and the deliveries of an owner's events. Only people who see all teams get the events
+// and hooks of [event.Operators]. Its error is [event.ErrState] or [event.ErrID] if the query is faulty.
 func (f *traffic) Deliveries(ctx context.Context, p access.Person, q event.Query) (event.Report, error) {
 	file, owners := f.deps.Teams(), []string{q.Owner}
 	switch q.Owner {

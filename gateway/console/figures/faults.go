@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	lookedAt     = 1000             // requests in which faults are looked for; the minutes tell since when
-	longestIdle  = time.Hour        // without a request, after which a fault is another one
-	refusedFor   = 10 * time.Minute // in which every request of a team was refused
+	lookedAt     = 1000             // requests that are searched for faults; the minutes give their beginning
+	longestIdle  = time.Hour        // the longest time without a request within one fault
+	refusedFor   = 10 * time.Minute // every request of a team in this time was refused
 	leastRefused = 10               // requests
 	fullFrom     = 95               // per cent of a limit
 	keysEnd      = 7 * 24 * time.Hour
 	hookLate     = 5 * time.Minute
 )
 
-// FaultList lists what is wrong, the service first, as far as a person may see it. What cannot be read is left out: the process's own faults say
-// why.
+// FaultList returns what is wrong, the service first, as far as a person may see it. It leaves out what cannot be read: the process's own
+// faults give the reason.
 func (f *Figures) FaultList(ctx context.Context, p access.Person) (list []Fault) {
 	now := f.Deps.Now()
 	lines, err := f.lastRequests(ctx, p, now)
@@ -42,7 +42,7 @@ func (f *Figures) FaultList(ctx context.Context, p access.Person) (list []Fault)
 	}
 	visible, all := f.visible(p)
 	if all {
-		list = append(list, f.slow.faults(ctx, f.Lately, now)...)
+		list = append(list, f.slow.faults(ctx, f.Recent, now)...)
 	}
 	list = append(list, f.refusedTeams(ctx, lines, now)...)
 	if all {
@@ -59,7 +59,7 @@ func (f *Figures) FaultList(ctx context.Context, p access.Person) (list []Fault)
 	return list
 }
 
-// lastRequests are the last ones, of the teams that a person sees, without polls.
+// lastRequests returns the last requests of the teams that a person sees, without polls.
 func (f *traffic) lastRequests(ctx context.Context, p access.Person, now time.Time) ([]recent.Request, error) {
 	whose, err := f.whose(p)
 	if err != nil {
@@ -79,10 +79,10 @@ func outcomesOf(lines []recent.Request) (list []pulse.Outcome) {
 	return list
 }
 
-// since returns when what goes on at a moment began: the first of the minutes before, each of which is bad or has no request. It is the moment
-// itself if the minutes cannot be read. counted is how many requests there were since.
+// since returns when a fault at a moment began: the first of the preceding minutes that are all bad or have no request, or the moment
+// itself if the minutes cannot be read. counted is the number of requests since then.
 func (f *traffic) since(ctx context.Context, teams []string, at time.Time, bad func(*recent.Counts) bool) (begun time.Time, counted int64) {
-	list, _ := f.deps.Lately.Minutes(ctx, teams, at.Add(-recent.Kept), f.deps.Now())
+	list, _ := f.deps.Recent.Minutes(ctx, teams, at.Add(-recent.Kept), f.deps.Now())
 	minutes := map[time.Time]*recent.Counts{}
 	for i := range list {
 		if minutes[list[i].At] == nil {
@@ -108,10 +108,10 @@ func (f *traffic) since(ctx context.Context, teams []string, at time.Time, bad f
 type refusedTeam struct {
 	count int64
 	first time.Time
-	names []string // of the refusals, the newest first
+	names []string // of the refusals, newest first
 }
 
-// refusedTeams are the teams whose every request was refused with 429 lately.
+// refusedTeams returns the teams whose recent requests were all refused with 429.
 func (f *traffic) refusedTeams(ctx context.Context, lines []recent.Request, now time.Time) (list []Fault) {
 	refused, served := map[string]*refusedTeam{}, map[string]bool{}
 	for i := range lines {
@@ -150,7 +150,7 @@ func (f *traffic) refusedTeams(ctx context.Context, lines []recent.Request, now 
 	return atMost(list)
 }
 
-// accountFaults are the accounts at the service that are cooling or out.
+// accountFaults returns the accounts at the service that are cooling or out.
 func (d *Deps) accountFaults() (list []Fault) {
 	for _, s := range d.standings() {
 		if s.State != account.Out && s.State != account.Cooling {
@@ -165,9 +165,9 @@ func (d *Deps) accountFaults() (list []Fault) {
 	return list
 }
 
-// fullLimits are the teams, and the house, that use or hold nearly all of a limit that lasts, each with the nearest of these: quotas, of its
-// tag's values and keys too, and open tasks. Rates and requests in flight are a matter of moments; a team that they refuse for long is one
-// of refusedTeams.
+// fullLimits returns the teams, and the house, that have used or held nearly all of a quota, also of a tag's value or key, or of their
+// open tasks, each with the nearest such limit. Rates and concurrency change within moments; a team that they refuse for long is in
+// refusedTeams.
 func (f *Figures) fullLimits(ctx context.Context, visible []*teams.Team, all bool) (list []Fault) {
 	full := func(subject string, team *teams.Team, inside []limit.Standing) {
 		known := f.Accounts.LastKnown(team)
@@ -211,7 +211,7 @@ func (f *Figures) fullLimits(ctx context.Context, visible []*teams.Team, all boo
 	return atMost(list)
 }
 
-// endingKeys are the keys that end within a week.
+// endingKeys returns the keys that end within a week.
 func endingKeys(visible []*teams.Team, now time.Time) (list []Fault) {
 	for _, team := range visible {
 		for i := range team.Keys {
@@ -224,7 +224,7 @@ func endingKeys(visible []*teams.Team, now time.Time) (list []Fault) {
 	return atMost(list)
 }
 
-// hookFaults are the hooks that do not take their events, by the ages of the oldest.
+// hookFaults returns the hooks that have not taken an event for hookLate.
 func hookFaults(oldest map[string]time.Duration) (list []Fault) {
 	for id, age := range oldest {
 		if age >= hookLate {
@@ -234,7 +234,7 @@ func hookFaults(oldest map[string]time.Duration) (list []Fault) {
 	return atMost(list)
 }
 
-// own are the faults of the process.
+// own returns the faults of the process.
 func (d *Deps) own() (list []Fault) {
 	if d.Faults != nil {
 		list = d.Faults()

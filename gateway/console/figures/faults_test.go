@@ -73,7 +73,7 @@ func TestFaults(t *testing.T) {
 }
 
 // deaf is a store that is away.
-type deaf struct{ Lately }
+type deaf struct{ Recent }
 
 func (deaf) Requests(context.Context, recent.Filter) (recent.Page, error) {
 	return recent.Page{}, errors.New("away")

@@ -1,10 +1,10 @@
-// Package figures reads what the console shows: traffic, limits, use, money, tasks and requests, as plain values.
+// Package figures computes what the console shows: traffic, limits, use, money, tasks and requests, as plain values.
 //
-// It computes them from what others keep: the accounts and the ledger of package limit, the tasks of package cache, the counts
-// and lines of package recent. It stores only sums of past days and months, which are read instead of the ledger's hash for each team and
-// day. It knows no HTTP.
+// Its sources are the accounts and the ledger of package limit, the tasks of package cache, and the counts and lines of package
+// recent. It stores only sums of past days and months, which are read instead of the ledger's hash for each team and day. It knows
+// nothing of HTTP.
 //
-// It promises that a person gets only what that person may see, that a foreign team gets the same answer as an unknown one, that
+// It promises that a person gets only what that person may see, that another's team and an unknown team get the same answer, that
 // every total equals that of sluice usage, and that a page's data is read from Redis in at most three sequential round trips.
 package figures
 
@@ -16,7 +16,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// lateDefault is how long the accounts take settlements of a request.
+// lateDefault is how long the accounts accept settlements of a request.
 const lateDefault = 49 * time.Hour
 
 // Figures reads figures. Create it with [New]; it is safe for concurrent use.
@@ -41,7 +41,7 @@ func New(deps Deps) *Figures {
 	}
 	fresh := freshFor
 	if _, here := deps.Days.(*MemorySums); here {
-		fresh = 0 // reading costs little
+		fresh = 0 // reading memory is cheap
 	}
 	return &Figures{
 		Deps: deps, traffic: traffic{deps: &deps, turns: make(chan struct{}, readings)},
@@ -49,7 +49,7 @@ func New(deps Deps) *Figures {
 	}
 }
 
-// Run makes sums of past days, until ctx ends. One replica at a time does so. A panic ends one look at the days alone, and is told to Panicked.
+// Run makes sums of past days until ctx ends. Only one replica at a time does so. A panic ends only one round, and is reported to Panicked.
 func (f *Figures) Run(ctx context.Context) { f.run(ctx, f.Panicked) }
 
 // visible returns the teams in force that a person sees, by id, and whether the person sees every request.
@@ -63,7 +63,7 @@ func (d *Deps) visible(p access.Person) (list []*teams.Team, all bool) {
 	return list, p.SeesAll()
 }
 
-// find returns a team that a person sees.
+// find returns a team if the person sees it.
 func (d *Deps) find(p access.Person, id string) (*teams.Team, error) {
 	if team := d.Teams().Team(id); team != nil && p.Sees(id) {
 		return team, nil

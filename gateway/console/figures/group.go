@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Group makes several readings at once, like [errgroup.Group]. If one panics, Wait panics: the caller's goroutine is that of a request,
-// where a panic ends the request only. On another goroutine it would end the process.
+// Group runs several readings concurrently, like [errgroup.Group]. If one panics, Wait panics in the caller's goroutine, where a panic
+// ends only the request. In another goroutine it would end the process.
 type Group struct {
 	readings errgroup.Group
 	panicked atomic.Pointer[string]
 }
 
-// Go makes a reading on another goroutine.
+// Go runs a reading in another goroutine.
 func (g *Group) Go(read func() error) {
 	g.readings.Go(func() error {
 		defer func() {

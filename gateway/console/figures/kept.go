@@ -18,9 +18,9 @@ import (
 	"sluice/policy/unit"
 )
 
-// The sums of a day, or of a month, are a hash in Redis, of [Sum]s by the way they are added up:
+// The sums of a day or a month are a hash in Redis, with a [Sum] for each dimension:
 //
-//	sl1:days:<yyyymmdd>   hash    401 days    team, model, endpoint, account, tag, key, kind: a sum; stamp: another text after each change
+//	sl1:days:<yyyymmdd>   hash    401 days    team, model, endpoint, account, tag, key, kind: a sum; stamp: a new text after each change
 //	sl1:days:<yyyymm>     hash    401 days    the same for a whole month, and day: the total of each day
 //	sl1:days:lead         string  10 s        the process that makes sums
 const (
@@ -37,10 +37,10 @@ const inTrip = 50
 // DayBy names a sum: a day, yyyymmdd, or a month, yyyymm, and its dimension.
 type DayBy struct {
 	Day int
-	By  string // of the [ways]; only of months there is day
+	By  string // of the [dimensions]; only months have the dimension day
 }
 
-// summed are the ways to add up a day. Each has all use, except that tag and key have no row for use without one, and kind no requests.
+// summed are the dimensions of a day's sums. Each has all use, except that tag and key lack use without one, and kind lacks requests.
 var summed = []string{"team", "model", "endpoint", "account", "tag", "key", "kind"}
 
 // RedisSums keeps sums in Redis, for all replicas. Create it with [NewRedisSums]. It is safe for concurrent use.
@@ -49,29 +49,29 @@ type RedisSums struct {
 	name   string
 
 	mu   sync.Mutex
-	read map[DayBy]stamped // sums that were read last, without those of another stamp
-	size int               // of their texts
+	read map[DayBy]stamped // caches the last read sums
+	size int               // bytes of their texts
 }
 
-// stamped is a sum, and the stamp of its hash when it was read. A sum that is not there is stamped, too.
+// stamped is a sum and the stamp of its hash at that time. A missing sum has a stamp, too.
 type stamped struct {
 	Sum
 	stamp string
 	found bool
 }
 
-// mostRead is how many bytes of sums are kept in memory: a year of a house with a thousand tags takes 3 MB.
+// mostRead bounds the cached sums in bytes: a year of a house with a thousand tags takes 3 MB.
 const mostRead = 16 << 20
 
-// NewRedisSums returns the sums in the Redis of a client, which the caller closes.
+// NewRedisSums returns the sums in the client's Redis. The caller closes the client.
 func NewRedisSums(client redis.UniversalClient) *RedisSums {
 	return &RedisSums{client: client, name: rand.Text()}
 }
 
 func sumsKey(of int) string { return sumsPrefix + strconv.Itoa(of) }
 
-// Load returns the stored sums of days and months, in concurrent round trips. Of hashes that were read before, and have the same stamp since,
-// it reads the stamp alone.
+// Load returns the stored sums of days and months, in concurrent round trips. It reads only the stamp of hashes that have not changed
+// since the last read.
 func (r *RedisSums) Load(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
 	stamps, err := r.fields(ctx, days, []string{stampField})
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *RedisSums) Load(ctx context.Context, days []int, by []string) (map[DayB
 	for day, texts := range read {
 		for k, way := range by {
 			is := stamped{stamp: texts[len(by)]}
-			if sum, err := readSum(texts[k]); err == nil { // else it is made again
+			if sum, err := readSum(texts[k]); err == nil { // an unreadable sum is made again
 				sums[DayBy{day, way}], is.Sum, is.found = sum, sum, true
 			}
 			r.keep(DayBy{day, way}, is)
@@ -112,7 +112,7 @@ func (r *RedisSums) Load(ctx context.Context, days []int, by []string) (map[DayB
 	return sums, err
 }
 
-// keep keeps a sum that was read. If there are too many, it begins anew.
+// keep caches a sum. If the cache is full, it is emptied first.
 func (r *RedisSums) keep(of DayBy, is stamped) {
 	if r.size += len(is.rows) - len(r.read[of].rows); r.read == nil || r.size > mostRead {
 		r.read, r.size = map[DayBy]stamped{}, len(is.rows)
@@ -120,7 +120,7 @@ func (r *RedisSums) keep(of DayBy, is stamped) {
 	r.read[of] = is
 }
 
-// fields reads fields of days and months, in concurrent round trips; what is not there is empty.
+// fields reads fields of days and months, in concurrent round trips; absent ones are empty.
 func (r *RedisSums) fields(ctx context.Context, days []int, fields []string) (map[int][]string, error) {
 	var mu sync.Mutex
 	var reading Group
@@ -165,7 +165,7 @@ func (r *RedisSums) Lead(ctx context.Context, lasts time.Duration) (bool, error)
 	return r.client.SetNX(ctx, leadKey, r.name, lasts).Result()
 }
 
-// MemorySums keeps sums in this process, where its accounts are. The zero value has none. It is safe for concurrent use.
+// MemorySums keeps sums in this process's memory, like its accounts. The zero value is empty. It is safe for concurrent use.
 type MemorySums struct {
 	mu   sync.Mutex
 	sums map[DayBy]Sum
@@ -186,7 +186,7 @@ func (m *MemorySums) Load(_ context.Context, days []int, by []string) (map[DayBy
 	return found, nil
 }
 
-// Save keeps sums, and forgets those that were made so long ago that their days are no longer in the ledger.
+// Save keeps sums, and drops those whose days are no longer in the ledger.
 func (m *MemorySums) Save(_ context.Context, sums map[DayBy]Sum) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -208,11 +208,11 @@ func (m *MemorySums) Lead(context.Context, time.Duration) (bool, error) { return
 type Sum struct {
 	Version uint64    // of the ledger that was summed
 	Made    time.Time // to the second
-	Whole   bool      // false: there were too many names for a sum
+	Whole   bool      // false: too many names, and no rows
 	rows    string    // repeated: a name, the use of each unit, and its estimated part
 }
 
-// newSum returns a sum of rows; nil: there were too many.
+// newSum encodes rows as a sum.
 func newSum(version uint64, made time.Time, rows []Row, whole bool) Sum {
 	var b []byte
 	for i := range rows {
@@ -241,7 +241,7 @@ func (s *Sum) Rows() iter.Seq[*Row] {
 	}
 }
 
-// readRow reads the first row of a text. The name is a slice of the text, which saves memory.
+// readRow decodes the first row of a text. The name is a slice of the text, to save memory.
 func readRow(text string, row *Row) (rest string, ok bool) {
 	n, rest, ok := uvarint(text)
 	if !ok || n > uint64(len(rest)) {
@@ -259,7 +259,7 @@ func readRow(text string, row *Row) (rest string, ok bool) {
 	return rest, true
 }
 
-// uvarint reads a number of those that [binary.AppendUvarint] writes.
+// uvarint decodes a number of [binary.AppendUvarint]. The standard library decodes only bytes.
 func uvarint(text string) (n uint64, rest string, ok bool) {
 	for i := range min(len(text), binary.MaxVarintLen64) {
 		if n |= uint64(text[i]&0x7f) << (7 * i); text[i] < 0x80 {
@@ -274,7 +274,7 @@ const form = byte(unit.Count - 3)
 
 var errForm = errors.New("not a sum of a day, or one of another version of Sluice")
 
-// text is the sum as Redis keeps it.
+// text encodes the sum for Redis.
 func (s *Sum) text() string {
 	b := []byte{form, 0}
 	if s.Whole {
@@ -285,7 +285,7 @@ func (s *Sum) text() string {
 	return string(b) + s.rows
 }
 
-// readSum reads a sum's text, and checks all of its rows.
+// readSum decodes a sum's text, and checks all rows.
 func readSum(text string) (s Sum, err error) {
 	const head = 18
 	if len(text) < head || text[0] != form {

@@ -12,14 +12,13 @@ import (
 
 // KeyFigures are a key's current figures.
 type KeyFigures struct {
-	Team   *teams.Team      // as it is in force, with its raises
-	Report limit.Report     // of the team, whose limits hold beside the key's
+	Team   *teams.Team      // as in force, with its raises
+	Report limit.Report     // of the team, whose limits apply in addition to the key's
 	Own    []limit.Standing // the key's limits; nil: it has no rates and no quotas
-	Days   []Row            // of the month so far, the oldest first; a day without use is there too
+	Days   []Row            // every day of the month so far, oldest first
 }
 
-// Key returns how a key of a team stands to its limits, and what it used in this month. A key that was removed, and the subject of a token,
-// still have use.
+// Key returns a key's standing for its limits, and its use in this month. A removed key and the subject of a token may have use, too.
 func (f *Figures) Key(ctx context.Context, p access.Person, id, key string) (k KeyFigures, err error) {
 	team, err := f.find(p, id)
 	if err != nil {
@@ -40,7 +39,7 @@ func (f *Figures) Key(ctx context.Context, p access.Person, id, key string) (k K
 	return k, nil
 }
 
-// keyDays adds up what a team used with a key on each day of the month of a moment.
+// keyDays returns a team's use with a key on each day of the month of at, until at.
 func keyDays(ctx context.Context, ledger Ledger, team, key string, at time.Time) (list []Row, err error) {
 	days := lastDays(at, at.UTC().Day())
 	rows, err := ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: days, By: limit.ScopeKey})

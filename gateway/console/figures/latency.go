@@ -12,24 +12,24 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// LatencyQuery asks how long things took.
+// LatencyQuery selects latencies.
 type LatencyQuery struct {
 	By       recent.By
 	From, To time.Time
 	Step     time.Duration // a multiple of [recent.LatencyStep]; 0: the whole span together
 }
 
-// LatencyRow are the durations of one sort in a step, of a model or an endpoint.
+// LatencyRow are the percentiles of one kind of duration in a step, of a model or an endpoint.
 type LatencyRow struct {
 	Of            string
 	What          recent.What
-	Start         time.Time // of the step
+	Start         time.Time // the step's beginning
 	Count         int64
 	P50, P95, P99 time.Duration // within 5 % of the exact ones
 }
 
-// Latency returns how long things took, by name, duration and time, for people who see all teams: a model serves many. A step without a
-// request is left out.
+// Latency returns percentiles by name, kind and time, for people who see all teams, because models are shared by teams. Empty steps are
+// left out.
 func (f *traffic) Latency(ctx context.Context, p access.Person, q LatencyQuery) (rows []LatencyRow, err error) {
 	switch {
 	case !p.SeesAll():
@@ -38,7 +38,7 @@ func (f *traffic) Latency(ctx context.Context, p access.Person, q LatencyQuery) 
 		return nil, ErrQuery
 	}
 	begins := q.From.Truncate(recent.LatencyStep)
-	list, err := f.deps.Lately.Latencies(ctx, q.By, begins, q.To)
+	list, err := f.deps.Recent.Latencies(ctx, q.By, begins, q.To)
 	type at struct {
 		of    string
 		what  recent.What

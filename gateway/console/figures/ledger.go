@@ -15,16 +15,16 @@ import (
 	"sluice/policy/price"
 )
 
-// ledger reads the daily use of teams, as one person sees it. The ledger of all teams is large: four hundred days of a thousand teams are
-// 400,000 hashes in Redis. A page reads the days that may still change from it, and sums of the others: sums.go.
+// ledger reads the daily use of the teams that a person sees. The ledger of all teams is large: four hundred days of a thousand teams are
+// 400,000 hashes in Redis. A page reads only the days that may still change from it, and sums of the others (sums.go).
 type ledger struct {
 	accounts Ledger
 	kept     Keeper
 	all      House
 	now      func() time.Time
 	late     time.Duration
-	fresh    time.Duration // for how long readers share one reading of a day that may change
-	wake     chan struct{} // a reader misses sums
+	fresh    time.Duration // how long readers share one reading of a day that may change
+	wake     chan struct{} // wakes run when a reader misses sums
 
 	mu   sync.Mutex // held while the days of all teams are read, so that readers share them
 	open map[openOf]*openDay
@@ -32,13 +32,13 @@ type ledger struct {
 	merged merged
 }
 
-// openOf names such a day of the ledger, or of that of tags or keys.
+// openOf names a day that may change, in the ledger by model and endpoint, by tag or by key.
 type openOf struct {
 	day int
 	of  limit.ScopeKind
 }
 
-// openDay is the ledger of all teams on a day that may change, and its sums, made when they are asked for.
+// openDay is the ledger of all teams on a day that may change, and its sums, which are made on demand.
 type openDay struct {
 	limit.DayRows
 	read  time.Time
@@ -46,26 +46,26 @@ type openDay struct {
 	added map[string]*added
 }
 
-// added is what was added up in one of the ways, and of which rows. Of the teams that have others since then these are added instead.
+// added is the sum in one dimension, and the rows in it. When a team's rows change, they replace the old ones in the sum.
 type added struct {
 	adder
 	of map[string][]limit.Row // by team
 }
 
 const (
-	freshFor   = 2 * time.Second // how long consoles share one reading of Redis
-	mostOpen   = 100_000         // rows of tags or keys of a day that are kept in memory: each takes about 250 bytes
-	readAtOnce = 31              // days of all teams: a reading is briefly in memory
+	freshFor   = 2 * time.Second // how long readers share one reading of Redis
+	mostOpen   = 100_000         // rows of tags or keys of a day that stay in memory: each takes about 250 bytes
+	readAtOnce = 31              // days of all teams in one reading, which is briefly in memory
 )
 
 // book is the ledger of some days.
 type book struct {
-	rows   map[int][]limit.Row // of some teams
-	sums   map[DayBy]Sum       // of all teams, for a person who sees all: of days, and of whole months instead
-	totals map[int]Use         // that were asked for, or are of such months
+	rows   map[int][]limit.Row // of some teams; nil: sums are set
+	sums   map[DayBy]Sum       // of all teams, for a person who sees all: of days, or of whole months instead of their days
+	totals map[int]Use         // caches total, and has the days of such months
 }
 
-// spans lists what the sums by one of the ways are of: whole months, and the other days.
+// spans replaces days by whole months that have a sum.
 func (b *book) spans(days []int, by string) (list []int) {
 	for month, of := range byMonth(days) {
 		if _, found := b.sums[DayBy{month, by}]; found {
@@ -76,7 +76,7 @@ func (b *book) spans(days []int, by string) (list []int) {
 	return list
 }
 
-// add adds up use by one of the [ways], without tags and keys that have no sum.
+// add adds up use by one of the [dimensions], without tags and keys that have no sum.
 func (b *book) add(to *adder, days []int, by string) {
 	if b.rows == nil {
 		b.addSums(to, days, b.spans(days, by), by)
@@ -107,7 +107,7 @@ func (b *book) total(day int) (u Use) {
 	if b.totals == nil {
 		b.totals = map[int]Use{}
 		for of, sum := range b.sums {
-			if of.By == "day" { // of a month
+			if of.By == "day" { // a month's totals by day
 				for row := range sum.Rows() {
 					day, _ := strconv.Atoi(row.Name)
 					b.totals[day] = row.Use
@@ -129,17 +129,17 @@ func (b *book) total(day int) (u Use) {
 
 // dates are days to be read.
 type dates struct {
-	spans  [][]int // that are added up, each in order
-	others []int   // of which only the totals are needed
+	spans  [][]int // added up, each in order
+	others []int   // only their totals are needed
 }
 
-// all lists the days, each once.
+// all returns the distinct days.
 func (d dates) all() []int { return sorted(append(slices.Concat(d.spans...), d.others...)) }
 
-// sorted returns days in order, each once.
+// sorted returns the distinct days in order.
 func sorted(days []int) []int { return slices.Compact(slices.Sorted(slices.Values(days))) }
 
-// byMonth iterates over days in order, month by month, with the month as yyyymm if it has all of its days, else 0.
+// byMonth iterates over ordered days by month, with the month as yyyymm if all of its days are there, else 0.
 func byMonth(days []int) iter.Seq2[int, []int] {
 	return func(yield func(int, []int) bool) {
 		for rest := days; len(rest) > 0; {
@@ -159,7 +159,7 @@ func byMonth(days []int) iter.Seq2[int, []int] {
 	}
 }
 
-// addRow adds a ledger row, or its kinds, so many times.
+// addRow adds a ledger row, or its kinds, multiplied by times.
 func (a *adder) addRow(row *limit.Row, by string, times int64) {
 	if by != "kind" {
 		use := useOf(row)
@@ -172,7 +172,7 @@ func (a *adder) addRow(row *limit.Row, by string, times int64) {
 	}
 }
 
-// nameOf returns the name that a ledger row is summed under in one of the [ways], except by day and by kind.
+// nameOf returns a ledger row's name in one of the [dimensions], except day and kind.
 func nameOf(row *limit.Row, by string) string {
 	switch by {
 	case "team":
@@ -189,10 +189,10 @@ func nameOf(row *limit.Row, by string) string {
 	return row.Key
 }
 
-// parts are the ways that have a ledger of their own.
+// parts are the dimensions that have a ledger of their own.
 var parts = map[string]limit.ScopeKind{"tag": limit.ScopeTag, "key": limit.ScopeKey}
 
-// partOf is the way whose ledger a row is of; empty: it is of the ledger of models and endpoints.
+// partOf returns the dimension whose ledger has the row; empty: the ledger by model and endpoint.
 func partOf(row *limit.Row) string {
 	switch {
 	case row.Tag != "":
@@ -203,7 +203,7 @@ func partOf(row *limit.Row) string {
 	return ""
 }
 
-// book reads days of one team, or of all teams that a person sees, for adding them up in one way.
+// book reads days of one team, or of all teams that a person sees, to add them up by one dimension.
 func (l *ledger) book(ctx context.Context, p access.Person, team string, d dates, by string) (book, error) {
 	switch {
 	case team != "" && !p.Sees(team):
@@ -253,7 +253,7 @@ func (l *ledger) house(ctx context.Context, d dates, by ...string) (b book, err 
 	return b, nil
 }
 
-// openDays adds up days that may change. It reads them, unless that was done a moment ago, and adds up what has changed.
+// openDays returns the sums of days that may change. It reads days that are not fresh, and adds up only what has changed.
 func (l *ledger) openDays(ctx context.Context, days []int, by []string) (map[DayBy]Sum, error) {
 	at := l.now()
 	var kinds []limit.ScopeKind
@@ -295,7 +295,7 @@ func (l *ledger) openDays(ctx context.Context, days []int, by []string) (map[Day
 	return sums, nil
 }
 
-// renewOpen takes a day as it was read at a moment.
+// renewOpen stores a day as read at a moment.
 func (l *ledger) renewOpen(of openOf, rows limit.DayRows, at time.Time) {
 	if was := l.open[of]; was == nil || was.State != rows.State {
 		l.open[of] = &openDay{DayRows: rows, sums: map[string]Sum{}, added: map[string]*added{}}
@@ -339,7 +339,7 @@ func (d *openDay) sum(by string) Sum {
 	return sum
 }
 
-// put adds the rows of a team instead of those that were added before.
+// put replaces the rows of a team in the sum.
 func (a *added) put(team string, rows []limit.Row, by string) {
 	was := a.of[team]
 	if len(was) == len(rows) && (len(rows) == 0 || &was[0] == &rows[0]) {
@@ -354,8 +354,8 @@ func (a *added) put(team string, rows []limit.Row, by string) {
 	a.of[team] = rows
 }
 
-// split divides days into those that are read from the ledger each time and past ones. Sums are kept as long as the ledger
-// certainly is; days outside that time have none.
+// split divides days into those that may change, which are read from the ledger, and past ones, which have sums. Sums are kept only as
+// long as the ledger certainly is. Days outside the ledger are dropped.
 func (l *ledger) split(days []int) (open, past []int) {
 	at := l.now()
 	kept := price.DayOf(at.AddDate(0, 0, 1-limit.LedgerDays))
@@ -372,15 +372,15 @@ func (l *ledger) split(days []int) (open, past []int) {
 	return open, past
 }
 
-// over reports whether at a moment a day's requests are usually all charged. A manual correction belongs to its own day.
+// over reports whether usually all requests of a day are charged by at. A manual correction counts on its own day.
 func (l *ledger) over(day int, at time.Time) bool {
 	return at.Sub(limit.DayEnds(day)) > l.late+time.Hour
 }
 
-// without names the use of requests without a tag or a key. Neither has a space.
+// without names the use of requests without a tag or a key. No tag or key has a space, so the name is unique.
 func without(by string) string { return "without a " + by }
 
-// parted reads the ledger of tags or keys of some teams for some days. The book of all teams has it.
+// parted reads the ledger of tags or keys of some teams for some days. For all teams it returns nil, because the book has it.
 func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, days []int) ([]limit.Row, error) {
 	q := limit.Query{Days: days, By: parts[by]}
 	switch {
@@ -399,7 +399,7 @@ func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, d
 	return l.accounts.Rows(ctx, q)
 }
 
-// addAll adds up use by one of the ways but those of parts.
+// addAll adds up use by a dimension that is not one of parts.
 func (l *ledger) addAll(to *adder, b *book, days []int, by string) {
 	if b.sums == nil {
 		b.add(to, days, by)
@@ -410,8 +410,8 @@ func (l *ledger) addAll(to *adder, b *book, days []int, by string) {
 	b.addSums(to, days, open, by)
 }
 
-// byPart adds up the use of each tag or key. The rest of the total is without one. Of all teams it reads the days that are in no sum
-// part by part: there may be a million rows in each.
+// byPart adds up the use of each tag or key. The rest of the total has none. For all teams it reads the days without a sum in chunks:
+// each may have a million rows.
 func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool, b *book, parted []limit.Row, days []int, total Use) error {
 	addRows := func(rows []limit.Row) {
 		for i := range rows {
@@ -448,7 +448,7 @@ func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool,
 		rest = Use{rest.Used.Minus(of.Used), rest.Estimated.Minus(of.Estimated)}
 	}
 	kept := byName.days
-	byName.days = nil // no day of the rest is known
+	byName.days = nil // the rest is not known by day
 	byName.add(without(by), &rest)
 	byName.days = kept
 	return nil

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// merged keeps what sums of past days came to, by their texts: the same days are asked for again, and seldom change. The zero value has
-// nothing. It is safe for concurrent use.
+// merged caches the totals of several days' sums, by a hash of their texts: the same days are often read again, and seldom change. The
+// zero value is empty. It is safe for concurrent use.
 type merged struct {
 	mu   sync.Mutex
 	rows map[uint64][]Row
@@ -14,14 +14,14 @@ type merged struct {
 
 const (
 	mostMerged     = 16
-	mostMergedRows = 10_000 // of one
+	mostMergedRows = 10_000 // of one total
 )
 
 var mergedSeed = maphash.MakeSeed()
 
-// add is [book.addSums] of the past.
+// add is a cached [book.addSums].
 func (m *merged) add(to *adder, b *book, days, spans []int, by string) {
-	if to.days != nil { // spend by day is asked for
+	if to.days != nil { // the cache has no spend by day
 		b.addSums(to, days, spans, by)
 		return
 	}
@@ -45,7 +45,7 @@ func (m *merged) add(to *adder, b *book, days, spans []int, by string) {
 	}
 }
 
-// keep keeps rows, unless they are many. If it has too many, it begins anew.
+// keep caches rows, unless they are too many. If the cache is full, it is emptied first.
 func (m *merged) keep(of uint64, rows []Row) {
 	if len(rows) > mostMergedRows {
 		return

@@ -11,28 +11,28 @@ import (
 	"sluice/policy/price"
 )
 
-// MoneyQuery chooses what Money adds up.
+// MoneyQuery selects the use that Money adds up.
 type MoneyQuery struct {
 	From, To string      // days in UTC, such as 2026-11-21, at most [limit.LedgerDays]
-	By       string      // day, team, model, endpoint, account, tag, key or kind, of which requests are none
+	By       string      // day, team, model, endpoint, account, tag, key or kind; kinds have no requests
 	Team     string      // empty: all that the person sees
-	Before   *MoneyQuery // days to compare with, in the same way and of the same team, read at the same time; nil: none
+	Before   *MoneyQuery // only its days count: they are read and added up for comparison; nil: none
 }
 
-// ways are the ways to add up.
-var ways = []string{"day", "team", "model", "endpoint", "account", "tag", "key", "kind"}
+// dimensions are the values of By.
+var dimensions = []string{"day", "team", "model", "endpoint", "account", "tag", "key", "kind"}
 
 // Money is the spending that a query selects.
 type Money struct {
-	Rows  []Row     // by spend, the largest first; by day the newest first
+	Rows  []Row     // by spend, largest first; by day newest first
 	Days  []Row     // every day from From to To
 	Apart [][]int64 // the spend of the first rows, at most [MostApart], on each of Days; nil, or a nil row: not known
 	Total Use
 	Month Month
-	Was   *Money // of the days to compare with, without a month; nil: there are none
+	Was   *Money // the comparison, without a month; nil: none
 }
 
-// MostApart is of how many rows Money has the spend by day.
+// MostApart bounds the rows of which Money has the spend by day.
 const MostApart = 5
 
 // Month is the current month in UTC, in 10⁻⁹ of the currency.
@@ -40,11 +40,11 @@ type Month struct {
 	Name     string // 2026-11
 	Spent    int64
 	PerDay   int64 // mean of the last Days whole days; never below 0, even after refunds
-	Forecast int64 // Spent, and PerDay for each remaining whole day of the month
+	Forecast int64 // Spent plus PerDay for each remaining whole day of the month
 	Days     int   // seven, or fewer if the first day with spending is more recent; 0: no forecast
 }
 
-// runRate is how many whole days the forecast looks back.
+// runRate is the number of past whole days that the forecast is based on.
 const runRate = 7
 
 // Money adds up the spending. Its totals are those of sluice usage for the same days.
@@ -54,7 +54,7 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	if ok && q.Before != nil {
 		before, ok = limit.Days(q.Before.From, q.Before.To)
 	}
-	if !ok || !slices.Contains(ways, q.By) {
+	if !ok || !slices.Contains(dimensions, q.By) {
 		return m, fmt.Errorf("%w: from %q to %q by %q", ErrQuery, q.From, q.To, q.By)
 	}
 	now := f.Deps.Now()
@@ -89,7 +89,7 @@ func (f *Figures) sum(ctx context.Context, by string, all bool, b *book, parted 
 		m.Total = m.Total.Plus(m.Days[len(m.Days)-1].Use)
 	}
 	byName := adder{}
-	if b.sums == nil || len(days) <= byDayMost { // else months are added up
+	if b.sums == nil || len(days) <= byDayMost { // longer spans add up months
 		byName.days = &spendDays{days: len(days)}
 	}
 	switch by {
@@ -109,14 +109,14 @@ func (f *Figures) sum(ctx context.Context, by string, all bool, b *book, parted 
 	return m, err
 }
 
-// monthDays lists the days that a forecast needs: those of the month so far, the last whole ones, and as many before them, which
+// monthDays returns the days that a forecast needs: those of the month so far, the last runRate whole days, and as many before them, which
 // distinguish a new team from one that is idle at weekends.
 func monthDays(now time.Time) []int {
 	now = now.UTC()
 	return lastDays(now, max(now.Day(), 2*runRate+1))
 }
 
-// forecast estimates the month's cost, if each remaining day costs as much as the last ones did.
+// forecast estimates the month's cost if each remaining day costs as much as the mean of the last ones.
 func forecast(now time.Time, spent func(day int) int64) (m Month) {
 	now = now.UTC()
 	m.Name = now.Format("2006-01")
@@ -139,9 +139,9 @@ func forecast(now time.Time, spent func(day int) int64) (m Month) {
 	return m
 }
 
-// Bill calls take with the rows of the ledger behind a query's days and team, team after team, in the order of reports; q.By does
-// not count. It ends with the first error of take. It reads Redis once for each team, so that a year of a thousand teams is never
-// in memory as a whole. A team that was removed from the file keeps its use.
+// Bill calls take with the ledger's rows of a query's days and team, team after team, in the order of reports; it ignores q.By. It ends
+// with the first error of take. It reads Redis once for each team, so that a year of a thousand teams is never in memory as a whole. A
+// team that was removed from the file keeps its use.
 func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take func(rows []limit.Row) error) error {
 	days, ok := limit.Days(q.From, q.To)
 	if !ok {
@@ -155,7 +155,7 @@ func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take 
 	if err != nil {
 		return err
 	}
-	if ids == nil { // all with use on the days
+	if ids == nil { // all teams: those with use on the days
 		used, err := f.book(ctx, p, "", dates{spans: [][]int{days}}, "team")
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take 
 		var names adder
 		used.add(&names, days, "team")
 		for i := range names.rows {
-			if names.rows[i].Name != "" { // would be all teams
+			if names.rows[i].Name != "" { // a query of "" would read all teams
 				ids = append(ids, names.rows[i].Name)
 			}
 		}

@@ -61,7 +61,7 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 					from, to := s.Now().AddDate(0, 0, first).Format(limit.DayForm), s.Now().AddDate(0, 0, rapid.IntRange(first, 0).Draw(rt, "to")).Format(limit.DayForm)
 					before := s.Now().AddDate(0, 0, first-rapid.IntRange(0, 20).Draw(rt, "before")).Format(limit.DayForm)
 					for _, team := range []string{"", "search", "ads"} {
-						for _, by := range ways {
+						for _, by := range dimensions {
 							s.compare(rt, operator, MoneyQuery{from, to, by, team, &MoneyQuery{before, from, by, team, nil}})
 						}
 					}

@@ -13,14 +13,14 @@ import (
 	"sluice/policy/teams"
 )
 
-// Near is a limit and how near it is.
+// Near is a limit and how much of it is used.
 type Near struct {
-	Name           string // as refusals have it: images-day, requests; concurrent, open_tasks
-	limit.Standing        // without a unit if it counts things at once
-	Percent        int    // of it that are used or held
+	Name           string // as in refusals: images-day, requests; concurrent, open_tasks
+	limit.Standing        // without a unit if the limit is on concurrency
+	Percent        int    // used or held
 }
 
-// Most is the limit, of a rate its burst.
+// Most returns the limit, or the burst of a rate.
 func (n *Near) Most() int64 {
 	if n.Unit != "" && n.Period == "" {
 		return n.Used + n.Left
@@ -28,21 +28,21 @@ func (n *Near) Most() int64 {
 	return n.Limit
 }
 
-// mostAsked is of how many teams a list reads rates, in one call: of those that sent most today; and of how many tags and keys.
+// mostAsked bounds the teams whose rates are read in one call, the busiest of today first, and those whose tags and keys are read.
 const mostAsked = 1000
 
-// nearest fills in the nearest limit of each team: of its quotas and open tasks by the last known standing, of the limits inside it, and of
-// the busiest teams also of their rates, if they sent something today. A limit that cannot be read is left out.
+// nearest sets the nearest limit of each team, out of its last known quotas and open tasks, the limits inside it, and, for the busiest
+// teams of today, its rates. A limit that cannot be read is left out.
 func (f *Figures) nearest(ctx context.Context, lines []TeamLine, inside map[string][]limit.Standing) {
 	file := f.Teams()
 	slices.SortStableFunc(lines, func(a, b TeamLine) int {
 		return cmp.Compare(b.Today.Used[limit.Requests], a.Today.Used[limit.Requests])
 	})
 	var asked []*teams.Team
-	var of []*TeamLine // each of them
+	var of []*TeamLine // the line of each
 	for i := range lines {
 		line, team := &lines[i], file.Team(lines[i].ID)
-		if team == nil { // it has just left
+		if team == nil { // it was just removed
 			continue
 		}
 		count := func(name string, used, most int64) {
@@ -56,7 +56,8 @@ func (f *Figures) nearest(ctx context.Context, lines []TeamLine, inside map[stri
 			used, most := f.Running(team)
 			count("concurrent", used, most)
 		}
-		if sent := line.Today != (Use{}) || line.Refused > 0; sent && len(team.Rates) > 0 && len(asked) < mostAsked { // else its rates are full
+		// The rates of a team that sent nothing today are full.
+		if sent := line.Today != (Use{}) || line.Refused > 0; sent && len(team.Rates) > 0 && len(asked) < mostAsked {
 			asked, of = append(asked, team), append(of, line)
 		}
 	}
@@ -65,24 +66,24 @@ func (f *Figures) nearest(ctx context.Context, lines []TeamLine, inside map[stri
 	}
 }
 
-// consider makes the nearest of some limits the team's, if it is nearer than the one before.
+// consider sets the team's nearest limit to one of the list, if that is nearer.
 func (l *TeamLine) consider(list []limit.Standing) {
 	for i := range list {
 		l.Nearest = nearer(l.Nearest, list[i].Name(), &list[i])
 	}
 }
 
-// innerFor is for how long all pages share one reading of the limits inside teams: as old as a quota's last known standing may be.
+// innerFor is how long all pages share one reading of the limits inside teams: a quota's last known standing may be as old.
 const innerFor = 10 * time.Second
 
-// inner keeps how the tag's values and the keys of teams stood to their limits.
+// inner caches the standings of teams' tag values and keys.
 type inner struct {
 	mu   sync.Mutex
 	read time.Time
 	list map[string][]limit.Standing // by team
 }
 
-// of returns the standings of the teams that have such limits, of a moment ago.
+// of returns the standings, at most innerFor old, by team.
 func (k *inner) of(ctx context.Context, f *Figures) map[string][]limit.Standing {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -115,8 +116,8 @@ func nearer(n *Near, name string, s *limit.Standing) *Near {
 	return n
 }
 
-// NearList lists the nearest limit of each team that a person sees, and the house's, of which percent or more are used or held, the
-// nearest first. The house has no id.
+// NearList returns the nearest limit of each team that a person sees, and the house's, if percent or more of it are used or held, nearest
+// first. The house has no id.
 func (f *Figures) NearList(ctx context.Context, p access.Person, percent int) ([]TeamLine, error) {
 	lines, err := f.Lines(ctx, p)
 	var list []TeamLine
@@ -131,7 +132,7 @@ func (f *Figures) NearList(ctx context.Context, p access.Person, percent int) ([
 	return list, err
 }
 
-// houseNear is the nearest limit of all teams together; nil: there is none.
+// houseNear returns the nearest limit of all teams together; nil: none, or the person may not see it.
 func (f *Figures) houseNear(p access.Person, house *teams.House) (n *Near) {
 	if house == nil || !p.SeesAll() {
 		return nil

@@ -15,21 +15,21 @@ import (
 type Now struct {
 	At       time.Time
 	Step     time.Duration // of Steps
-	Steps    []Step        // the oldest first, without gaps; the last one is under way
-	Overhead time.Duration // Sluice's own time a request, mean of the last five whole minutes
-	Rate     float64       // requests a second, mean of the last whole minute
+	Steps    []Step        // oldest first, without gaps; the last one is not over
+	Overhead time.Duration // Sluice's own time per request, mean of the last five whole minutes
+	Rate     float64       // requests per second, mean of the last whole minute
 	Refused  int64         // requests refused today
 	Today    Use
 	Faults   []Fault
 	House    []limit.Standing // the last known quotas of all teams together; nil: none, or the person may not see them
 	Teams    []TeamLine       // the ten with the most use today, by spend, then requests
-	Known    int              // how many teams the person sees
+	Known    int              // the number of teams that the person sees
 }
 
-// Step is what happened in one step of time.
+// Step are the requests in one step of time.
 type Step struct {
 	At                        time.Time
-	Requests, Refused, Failed int64 // Requests includes the others; Failed are failures of the service
+	Requests, Refused, Failed int64 // Requests includes the others; Failed counts failures of the service
 }
 
 // TeamLine is a team as a row of a list.
@@ -42,13 +42,13 @@ type TeamLine struct {
 type TeamUse struct {
 	Today   Use
 	Refused int64 // requests refused today
-	Nearest *Near // limit; nil: none, or it is not known
+	Nearest *Near // limit; nil: none, or not known
 }
 
-// mostTeams is how many teams Now names.
+// mostTeams bounds the teams of Now.
 const mostTeams = 10
 
-// posted is how long it may take until a minute is complete: processes post every [recent.Every].
+// posted is how long after its end a minute is complete: processes post every [recent.Every].
 const posted = recent.Every + 2*time.Second
 
 // Now returns the traffic of the last hour in minutes, or of the last day in steps of 15 minutes, and today's use.
@@ -78,14 +78,14 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	return n, nil
 }
 
-// today returns each team's use of the day without its nearest limit, that of all, and how many requests were refused.
+// today returns each team's use of the day, without its nearest limit, the use of all, and how many requests were refused.
 func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lines []TeamLine, all Use, refused int64, err error) {
 	teams, every := f.visible(p)
 	ids, day := idsOf(teams), price.DayOf(at)
 	var counts map[string]recent.Counts
 	var b book
 	var reading Group
-	reading.Go(func() (err error) { counts, err = f.Lately.Day(ctx, append(ids, ""), at); return err })
+	reading.Go(func() (err error) { counts, err = f.Recent.Day(ctx, append(ids, ""), at); return err })
 	reading.Go(func() (err error) { b, err = f.book(ctx, p, "", dates{spans: [][]int{{day}}}, "team"); return err })
 	if err := reading.Wait(); err != nil {
 		return nil, all, 0, err
@@ -104,7 +104,7 @@ func (f *Figures) today(ctx context.Context, p access.Person, at time.Time) (lin
 	return lines, b.total(day), refused, nil
 }
 
-// Lines returns the state of each team that a person sees, by id, and with an empty id the house's nearest limit.
+// Lines returns today's use of each team that a person sees, by id, and under "" the house's nearest limit.
 func (f *Figures) Lines(ctx context.Context, p access.Person) (map[string]TeamUse, error) {
 	var list []TeamLine
 	var inside map[string][]limit.Standing
@@ -149,7 +149,7 @@ func stepsOf(minutes []recent.Minute, from, to time.Time, step time.Duration) []
 	return steps
 }
 
-// pace is the rate of the last whole minute, and Sluice's own time a request in the last five.
+// pace returns the requests per second of the last whole minute, and Sluice's own time per request of the last five.
 func pace(minutes []recent.Minute, at time.Time) (rate float64, overhead time.Duration) {
 	ends := at.Add(-posted).Truncate(time.Minute)
 	var last, all recent.Counts

@@ -11,7 +11,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// RefusedQuery asks what was refused.
+// RefusedQuery selects refusals.
 type RefusedQuery struct {
 	Team     string // empty: all that the person sees
 	By       string // one of [RefusedBy]
@@ -21,28 +21,28 @@ type RefusedQuery struct {
 // RefusedBy are the dimensions of refusals.
 var RefusedBy = []string{"reason", "limit", "rule", "model"}
 
-// Refused are the refusals of some time, of the requests that are kept.
+// Refused are the kept refusals of a span.
 type Refused struct {
-	From   time.Time     // of the first step
+	From   time.Time     // the first step's beginning
 	Step   time.Duration // of Groups' steps
 	Groups []RefusedGroup
-	Kept   int   // refused requests that are kept: what Groups count
-	All    int64 // refused requests, as each minute counted them
+	Kept   int   // kept refused requests, which Groups count
+	All    int64 // all refused requests, from the counts of minutes
 }
 
 // RefusedGroup are the refusals with one value of the dimension.
 type RefusedGroup struct {
-	Name  string // empty: without one
-	Count int64  // requests that are kept
-	All   int64  // how many there were; only by reason
+	Name  string // empty: requests without a value
+	Count int64  // kept requests
+	All   int64  // all requests; only by reason
 	Last  time.Time
-	Steps []int64 // by step
+	Steps []int64 // Count by step
 }
 
-// refusedSteps is how many steps of time there are at most.
+// refusedSteps bounds the steps of time.
 const refusedSteps = 60
 
-// Refused groups refusals, those with the most first. A request that was refused for several rules counts at each.
+// Refused groups refusals, largest group first. A request that several rules refused counts at each.
 func (f *traffic) Refused(ctx context.Context, p access.Person, q RefusedQuery) (r Refused, err error) {
 	if !slices.Contains(RefusedBy, q.By) || !q.From.Before(q.To) {
 		return r, ErrQuery
@@ -64,7 +64,7 @@ func (f *traffic) Refused(ctx context.Context, p access.Person, q RefusedQuery) 
 	})
 	reading.Go(func() (err error) {
 		if q.Team != "" {
-			minutes, err = f.deps.Lately.Minutes(ctx, asked, q.From, q.To)
+			minutes, err = f.deps.Recent.Minutes(ctx, asked, q.From, q.To)
 		} else {
 			minutes, err = f.minutes(ctx, p, q.From, q.To)
 		}
@@ -84,7 +84,7 @@ func (f *traffic) Refused(ctx context.Context, p access.Person, q RefusedQuery) 
 	return r, nil
 }
 
-// group adds requests up.
+// group groups requests.
 func (r *Refused) group(requests []recent.Request, q RefusedQuery) {
 	r.From, r.Kept = q.From.Truncate(time.Minute), len(requests)
 	r.Step = max(q.To.Sub(r.From)/refusedSteps, 1).Truncate(time.Minute)
@@ -96,7 +96,7 @@ func (r *Refused) group(requests []recent.Request, q RefusedQuery) {
 		x := &requests[i]
 		for _, name := range refusedNames(x, q.By) {
 			g := groups[name]
-			if g == nil { // the newest request is the first
+			if g == nil { // requests are sorted, newest first
 				g = &RefusedGroup{Name: name, Last: x.At, Steps: make([]int64, steps)}
 				groups[name] = g
 			}
@@ -114,7 +114,7 @@ func (r *Refused) group(requests []recent.Request, q RefusedQuery) {
 	})
 }
 
-// refusedNames are the values that a request has of a dimension.
+// refusedNames returns a request's values of a dimension.
 func refusedNames(r *recent.Request, by string) []string {
 	switch by {
 	case "limit":

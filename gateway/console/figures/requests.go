@@ -11,15 +11,15 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// traffic reads what requests did lately.
+// traffic reads recent requests and their counts.
 type traffic struct {
 	deps  *Deps
-	turns chan struct{} // held while all recent requests are read
+	turns chan struct{} // a semaphore for readings of all recent requests
 }
 
 const usualRequests = 100
 
-// RequestList returns a page of the last 10,000 requests of all replicas. Those without a valid key are for people who see all.
+// RequestList returns a page of the last 10,000 requests of all replicas. Only people who see all teams get those without a valid key.
 func (f *traffic) RequestList(ctx context.Context, p access.Person, q recent.Filter) (list recent.Page, err error) {
 	if q.Size < 1 {
 		q.Size = usualRequests
@@ -50,13 +50,13 @@ func (f *traffic) Request(ctx context.Context, p access.Person, id string) (r re
 	return page.Requests[0], nil
 }
 
-// ReadingBound is the bound of readings that go through all recent requests, in words.
+// ReadingBound states the bound of readings of all recent requests.
 const ReadingBound = "readings of all recent requests: 2 at once, others wait"
 
-// readings is how many run concurrently, to leave the other cores to requests.
+// readings bounds concurrent readings, to leave the other cores to requests.
 const readings = 2
 
-// recent returns a page of the recent requests. It waits for its turn.
+// recent returns a page of the recent requests. It waits while others read.
 func (f *traffic) recent(ctx context.Context, r recent.Filter) (recent.Page, error) {
 	select {
 	case f.turns <- struct{}{}:
@@ -69,21 +69,20 @@ func (f *traffic) recent(ctx context.Context, r recent.Filter) (recent.Page, err
 		}
 	}
 	defer func() { <-f.turns }()
-	return f.deps.Lately.Requests(ctx, r)
+	return f.deps.Recent.Requests(ctx, r)
 }
 
 // Rules are the rules that requests broke recently.
 type Rules struct {
 	Since   time.Time
-	Broken  map[string]recent.RuleCount // by id; a rule that none broke is left out
-	Refused int64                       // requests that were refused for a rule, or for several
+	Broken  map[string]recent.RuleCount // by id, without rules that no request broke
+	Refused int64                       // requests that one rule or more refused
 }
 
 // refusedByRule is the refusal of a request that breaks a rule.
 const refusedByRule = "inspect/rules"
 
-// Rules counts what requests broke in the last hour, or in the last 24 hours: those of the teams that a person sees. It reads Redis
-// once.
+// Rules counts the rules that requests of the teams that a person sees broke in the last hour or 24 hours. It reads Redis once.
 func (f *traffic) Rules(ctx context.Context, p access.Person, day bool) (r Rules, err error) {
 	at, span := f.deps.Now(), time.Hour
 	if day {
@@ -102,12 +101,12 @@ func (f *traffic) Rules(ctx context.Context, p access.Person, day bool) (r Rules
 	return r, nil
 }
 
-// minutes returns what the teams that a person sees did since a time, or what all requests did, for a person who sees all.
+// minutes returns the counts of the teams that a person sees, or of all requests together for a person who sees all.
 func (f *traffic) minutes(ctx context.Context, p access.Person, from, to time.Time) ([]recent.Minute, error) {
-	return f.deps.Lately.Minutes(ctx, f.whoseMinutes(p), from, to.Add(time.Minute))
+	return f.deps.Recent.Minutes(ctx, f.whoseMinutes(p), from, to.Add(time.Minute))
 }
 
-// whoseMinutes names the teams whose minutes a person gets, or all requests together.
+// whoseMinutes returns the teams whose minutes a person gets, or "", all requests together.
 func (f *traffic) whoseMinutes(p access.Person) []string {
 	visible, all := f.deps.visible(p)
 	if all {
@@ -116,8 +115,8 @@ func (f *traffic) whoseMinutes(p access.Person) []string {
 	return idsOf(visible)
 }
 
-// whose lists the teams whose requests a person gets, of the requested ones or of all; nil: all requests, also those without a
-// team. A team that was removed from the file still has requests.
+// whose returns the teams whose requests a person gets, of the asked ones or of all; nil: all requests, also those without a team. A team
+// that was removed from the file may still have requests.
 func (f *traffic) whose(p access.Person, asked ...string) ([]string, error) {
 	switch {
 	case slices.ContainsFunc(asked, func(team string) bool { return !p.Sees(team) }):

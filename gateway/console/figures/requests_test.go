@@ -13,7 +13,7 @@ import (
 
 // held are requests whose reading blocks until it is released.
 type held struct {
-	Lately
+	Recent
 	reading atomic.Int64
 	let     chan struct{}
 }
@@ -29,7 +29,7 @@ func (h *held) Requests(context.Context, recent.Filter) (recent.Page, error) {
 func TestTwoReadRecentRequestsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, queued := &held{let: make(chan struct{})}, atomic.Int64{}
-		f := New(Deps{Lately: h, Queued: func() { queued.Add(1) }})
+		f := New(Deps{Recent: h, Queued: func() { queued.Add(1) }})
 		operator, done := access.Person{Role: access.Operator}, atomic.Int64{}
 		for i := range 5 {
 			go func() {

@@ -24,8 +24,8 @@ type Found struct {
 // Page is a page of the console.
 type Page struct {
 	Name, Path string
-	Restricted bool // it is not for members
-	Within     bool // it is reached from another one, and not in the navigation
+	Restricted bool // not for members
+	Within     bool // reached from another page, and not in the navigation
 }
 
 // Pages are the pages that a person may open, in the order of the navigation.
@@ -44,14 +44,14 @@ var Pages = []Page{
 	{Name: "Config", Path: "/config", Restricted: true},
 }
 
-// mostFound is how many things a search finds.
+// mostFound bounds the results of a search.
 const mostFound = 20
 
-// longestSearch bounds what is searched for, in bytes.
+// longestSearch bounds the searched text, in bytes.
 const longestSearch = 256
 
-// Search finds what has an id, or a name, that a person knows: requests by their own ids and those of their answer, trace, task and key, tasks,
-// events, keys, teams, models and pages. What the person may not see is as absent as what does not exist. Whole ids come first.
+// Search finds by id or name: requests by their own ids and those of their answer, trace, task and key, tasks, events, keys, teams, models
+// and pages. It does not find what the person may not see. Matches of whole ids come first.
 func (f *traffic) Search(ctx context.Context, p access.Person, text string) (found []Found, err error) {
 	if text = strings.TrimSpace(text); text == "" || len(text) > longestSearch || p.Role == 0 {
 		return nil, nil
@@ -60,14 +60,15 @@ func (f *traffic) Search(ctx context.Context, p access.Person, text string) (fou
 	var tasks []Found
 	var reading Group
 	reading.Go(func() (err error) {
-		whose, _ := f.whose(p) // without a team asked for there is no error
+		whose, _ := f.whose(p) // no error without asked teams
 		requests, err = f.recent(ctx, recent.Filter{Teams: whose, Any: text, Size: mostFound, Suggest: true})
 		return err
 	})
 	reading.Go(func() (err error) { tasks, err = f.task(ctx, p, text); return err })
 	err = reading.Wait()
 	visible, _ := f.deps.visible(p)
-	found = slices.Concat(tasks, requestsFound(requests.Requests, text), eventsFound(p, visible, text), keysFound(visible, text), teamsFound(visible, text), modelsFound(requests.Names.Models, text), pagesFound(p, text))
+	found = slices.Concat(tasks, requestsFound(requests.Requests, text), eventsFound(p, visible, text), keysFound(visible, text),
+		teamsFound(visible, text), modelsFound(requests.Names.Models, text), pagesFound(p, text))
 	slices.SortStableFunc(found, func(a, b Found) int { return exact(b, text) - exact(a, text) })
 	return found[:min(len(found), mostFound)], err
 }
@@ -79,7 +80,7 @@ func exact(f Found, text string) int {
 	return 0
 }
 
-// task is the task with an id, of a team that the person sees.
+// task returns the task with this id, of a team that the person sees.
 func (f *traffic) task(ctx context.Context, p access.Person, id string) ([]Found, error) {
 	team, known, err := f.deps.Tasks.Owner(ctx, id)
 	if err != nil || !known || !p.Sees(team) || f.deps.Teams().Team(team) == nil {
@@ -88,7 +89,7 @@ func (f *traffic) task(ctx context.Context, p access.Person, id string) ([]Found
 	return []Found{{"task", id, "of team " + team, "/teams/" + url.PathEscape(team) + "/tasks/" + url.PathEscape(id)}}, nil
 }
 
-// requestsFound are the requests, each with what it has in common with the text.
+// requestsFound returns the requests, each with the kind of id that matched.
 func requestsFound(requests []recent.Request, text string) (found []Found) {
 	for i := range requests {
 		r, by := &requests[i], ""
@@ -103,7 +104,7 @@ func requestsFound(requests []recent.Request, text string) (found []Found) {
 	return found
 }
 
-// eventsFound is the event whose id says that it is of an owner whom the person sees.
+// eventsFound returns the event, if its id is one of an owner whom the person sees.
 func eventsFound(p access.Person, visible []*teams.Team, id string) (found []Found) {
 	owners := idsOf(visible)
 	if p.SeesAll() {
@@ -155,7 +156,7 @@ func pagesFound(p access.Person, text string) (found []Found) {
 	return found
 }
 
-// within reports whether one of the names contains a text, whatever the case.
+// within reports whether one of the names contains a text, ignoring case.
 func within(text string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(name), strings.ToLower(text)) })
 }

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	slowEvery   = time.Minute            // latencies are read
-	slowFor     = 15 * time.Minute       // what counts as now
-	slowTimes   = 3                      // its usual is slow
-	slowFrom    = 100 * time.Millisecond // is felt; less is the noise of a busy machine
-	slowLeast   = 20                     // requests
+	slowEvery   = time.Minute            // between two reads of latencies
+	slowFor     = 15 * time.Minute       // the span that counts as now
+	slowTimes   = 3                      // a model is slow at this multiple of its usual time
+	slowFrom    = 100 * time.Millisecond // less is the noise of a busy machine
+	slowLeast   = 20                     // requests in a span, or its percentile does not count
 	usualBefore = 24 * time.Hour
 )
 
-// slow knows the models whose service takes much longer than usual. Reading a day is not cheap, so it is done once a minute.
+// slow caches the models for which the service takes much longer than usual. Reading a day is expensive, so it is done once a minute.
 type slow struct {
 	mu   sync.Mutex
 	read time.Time
@@ -29,13 +29,13 @@ type slow struct {
 }
 
 // faults compares each model's last minutes with the day before, without the time in which it was slow.
-func (s *slow) faults(ctx context.Context, lately Lately, now time.Time) []Fault {
+func (s *slow) faults(ctx context.Context, source Recent, now time.Time) []Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now.Sub(s.read) < slowEvery {
 		return s.list
 	}
-	all, err := lately.Latencies(ctx, recent.ByModel, now.Add(-usualBefore), now)
+	all, err := source.Latencies(ctx, recent.ByModel, now.Add(-usualBefore), now)
 	if err != nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (s *slow) faults(ctx context.Context, lately Lately, now time.Time) []Fault
 	return s.list
 }
 
-// slowModels are the models whose 95th percentile is a multiple of its usual one now.
+// slowModels returns the models whose 95th percentile is now a multiple of the usual one.
 func slowModels(all []recent.Latency, now time.Time) (list []Fault) {
 	for len(all) > 0 {
 		n := 1
@@ -60,7 +60,7 @@ func slowModels(all []recent.Latency, now time.Time) (list []Fault) {
 	return atMost(list)
 }
 
-// slowModel goes through a model's steps. Those in which it is slow are not usual, so that a long slowness stays one.
+// slowModel examines a model's steps. Slow steps do not count as usual, or a long slowness would become usual.
 func slowModel(steps []recent.Latency, now time.Time) (fault Fault, wrong bool) {
 	var usual latency.Histogram
 	var since, begins time.Time
@@ -94,7 +94,7 @@ func slowModel(steps []recent.Latency, now time.Time) (fault Fault, wrong bool) 
 	return Fault{Kind: "latency", Subject: steps[0].Of, Text: text, Since: &since}, true
 }
 
-// about rounds a time for people, to one that is more than none.
+// about rounds a time for people, to 1 ms or more.
 func about(d time.Duration) time.Duration {
 	if d < slowFrom {
 		return max(time.Millisecond, d.Round(time.Millisecond))
@@ -102,10 +102,10 @@ func about(d time.Duration) time.Duration {
 	return d.Round(10 * time.Millisecond)
 }
 
-// mostOfKind is how many faults of one kind are listed.
+// mostOfKind bounds the faults of one kind.
 const mostOfKind = 10
 
-// atMost sorts faults by what they concern, and leaves the first ones.
+// atMost sorts faults by subject, and replaces those beyond mostOfKind by one that counts them.
 func atMost(list []Fault) []Fault {
 	slices.SortStableFunc(list, func(a, b Fault) int { return strings.Compare(a.Subject, b.Subject) })
 	if over := len(list) - mostOfKind; over > 0 {

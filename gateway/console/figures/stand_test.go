@@ -50,7 +50,7 @@ type stand struct {
 	*limittest.Clock
 	accounts          accounts
 	recent            *recent.Collector
-	lately            Lately
+	lately            Recent
 	claims            *cache.Claims
 	file              *teams.File
 	outbox            *event.Memory
@@ -118,7 +118,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 // start makes the figures of a new process.
 func (s *stand) start() {
 	s.figures = New(Deps{
-		Teams: func() *teams.File { return s.file }, Accounts: s.accounts, Lately: s.lately, Tasks: s.claims, Outbox: s.outbox, Now: s.Now, Days: s.kept, House: s.house,
+		Teams: func() *teams.File { return s.file }, Accounts: s.accounts, Recent: s.lately, Tasks: s.claims, Outbox: s.outbox, Now: s.Now, Days: s.kept, House: s.house,
 		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{Subject: "redis", Text: "away"}} },
 	})
 }

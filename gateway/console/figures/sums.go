@@ -13,30 +13,30 @@ import (
 	"sluice/policy/limit"
 )
 
-// Sums of past days are kept, and of their months, so that a year is twelve sums. A change of such a day increments its version in the
-// ledger, so that its sums are made again, and those of its month from them. They are made ahead, by one replica at a time, one day after
-// another, the newest first.
+// Sums of past days and of their months are kept, so that a year is twelve sums. A change of a past day increments its version in the
+// ledger; then its sums are made again, and those of its month from them. One replica at a time makes them in advance, one day after
+// another, newest first.
 const (
-	patience  = 60 * time.Millisecond // how long a reader makes missing sums, before it is asked to retry
+	patience  = 60 * time.Millisecond // how long a reader makes missing sums; then it must retry
 	firstLook = 3 * time.Second       // after the start
 	lookEvery = 10 * time.Minute
-	failedFor = time.Minute      // after a failure
-	leadFor   = 10 * time.Second // of one process
-	leadsLess = 2 * time.Second  // before that it lets go
-	restTimes = 4                // the pause after each day, as a multiple of its time: Redis and the process serve others too
-	ageing    = 24 * time.Hour   // then a sum is made again, because other tools may have changed the ledger
-	agedOnce  = 4                // of those per look, so that each gets its turn within a day
-	byDayMost = 93               // days of a span that is added up day by day, so that each row's spend by day is known
+	failedFor = time.Minute      // until the next look after a failure
+	leadFor   = 10 * time.Second // the leader lease of one process
+	leadsLess = 2 * time.Second  // the leader stops this long before the lease ends
+	restTimes = 4                // the pause after each day, as a multiple of the time it took: Redis and the process serve others too
+	ageing    = 24 * time.Hour   // the age at which a sum is made again, because other tools may have changed the ledger
+	agedOnce  = 4                // aged sums per look, so that each is renewed within a day
+	byDayMost = 93               // the longest span that is added up by day, so that each row's spend by day is known
 )
 
-// AddingError reports that sums of days are missing and being made.
+// AddingError reports that sums of days are missing and are being made.
 type AddingError struct{ Missing, Days int }
 
 func (e *AddingError) Error() string {
 	return fmt.Sprintf("the sums of %d of %d days are being made", e.Missing, e.Days)
 }
 
-// sums returns the sums of past days, of whole months instead of their days where a span has these. It makes a few missing ones.
+// sums returns the sums of past days; in long spans those of whole months instead of their days. It makes a few missing ones.
 func (l *ledger) sums(ctx context.Context, d dates, by []string) (map[DayBy]Sum, error) {
 	single, months := slices.Clone(d.others), map[int][]int{}
 	for _, days := range d.spans {
@@ -59,7 +59,7 @@ func (l *ledger) sums(ctx context.Context, d dates, by []string) (map[DayBy]Sum,
 	if err != nil {
 		return nil, err
 	}
-	var stale, apart []int // months, and days of months whose sums cannot be taken
+	var stale, apart []int // months, and days of months without usable sums
 	for month, of := range months {
 		if lacks(sums, month, ofMonth, versions) {
 			stale = append(stale, month)
@@ -92,7 +92,7 @@ func (l *ledger) sums(ctx context.Context, d dates, by []string) (map[DayBy]Sum,
 		if len(missing) > 0 && 2*l.now().Sub(begun) > patience {
 			select {
 			case l.wake <- struct{}{}:
-			default: // it will look
+			default: // already woken
 			}
 			return nil, &AddingError{len(missing), len(versions) - len(months)}
 		}
@@ -105,11 +105,11 @@ func (l *ledger) sums(ctx context.Context, d dates, by []string) (map[DayBy]Sum,
 		_ = l.kept.Save(ctx, made)
 		maps.Copy(sums, made)
 	}
-	maps.DeleteFunc(sums, func(of DayBy, sum Sum) bool { return months[of.Day] != nil && !sum.Whole }) // its days are there
+	maps.DeleteFunc(sums, func(of DayBy, sum Sum) bool { return months[of.Day] != nil && !sum.Whole }) // the month's days are used
 	return sums, nil
 }
 
-// addUp adds the sums of a month's days up. If a day has none, neither has the month.
+// addUp makes a month's sums from those of its days. If a day has no whole sum, the month's is not whole.
 func (l *ledger) addUp(month int, days []int, sums map[DayBy]Sum, by []string, versions map[int]uint64) map[DayBy]Sum {
 	made := map[DayBy]Sum{}
 	for _, way := range by {
@@ -137,18 +137,18 @@ func (l *ledger) addUp(month int, days []int, sums map[DayBy]Sum, by []string, v
 	return made
 }
 
-// lacks reports whether a day or month has not all of some sums.
+// lacks reports whether one of the sums of a day or month is stale.
 func lacks(sums map[DayBy]Sum, of int, by []string, versions map[int]uint64) bool {
 	return slices.ContainsFunc(by, func(by string) bool { return isStale(sums, DayBy{of, by}, versions) })
 }
 
-// isStale reports whether a sum is missing, or is of another version of its day.
+// isStale reports whether a sum is missing or of another version.
 func isStale(sums map[DayBy]Sum, of DayBy, versions map[int]uint64) bool {
 	sum, found := sums[of]
 	return !found || sum.Version != versions[of.Day]
 }
 
-// load reads the stored sums of days and of months, whose days are given, and the versions of all of these.
+// load reads the stored sums of days and months, and the versions of all days. A month's version is the sum of its days' versions.
 func (l *ledger) load(ctx context.Context, days []int, months map[int][]int, by []string) (sums map[DayBy]Sum, versions map[int]uint64, err error) {
 	spans, all := slices.Clone(days), slices.Clone(days)
 	for month, of := range months {
@@ -174,7 +174,7 @@ func (l *ledger) load(ctx context.Context, days []int, months map[int][]int, by 
 	return sums, versions, err
 }
 
-// make adds up days of the ledger. The versions were read before.
+// make adds up days of the ledger. The versions must be read before the ledger.
 func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) (map[DayBy]Sum, error) {
 	made := l.now()
 	var lists [limit.TeamScopes][]limit.Row
@@ -213,14 +213,14 @@ func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) 
 }
 
 const (
-	mostModels = 1000 // of a day; the rest counts as other
-	mostParts  = 1000 // tags or keys of a day; the sum of one with more is not kept
+	mostModels = 1000 // models of a day; the rest counts as other
+	mostParts  = 1000 // tags or keys of a day; with more the day has no sum
 )
 
-// otherModel is the name of models beyond the bound, as in the ledger.
+// otherModel collects the models beyond mostModels, as in the ledger.
 const otherModel = "other"
 
-// sumOf returns the sum of added rows.
+// sumOf makes a sum of added rows.
 func sumOf(by string, version uint64, made time.Time, a *adder) Sum {
 	rows, whole := a.sorted(), true
 	switch {
@@ -240,7 +240,7 @@ func sumOf(by string, version uint64, made time.Time, a *adder) Sum {
 	return newSum(version, made, rows, whole)
 }
 
-// compareName puts the rows of sums in the order of their names: days have much the same ones.
+// compareName orders the rows of sums by name: that makes adding them fast, because days have much the same names.
 func compareName(a, b Row) int { return strings.Compare(a.Name, b.Name) }
 
 // run makes sums until ctx ends.
@@ -258,7 +258,7 @@ func (l *ledger) run(ctx context.Context, panicked func(p any, stack string)) {
 	}
 }
 
-// look is maintain, and survives its panic: outside a request nothing else recovers it.
+// look calls maintain and recovers its panic: outside a request nothing else does.
 func (l *ledger) look(ctx context.Context, panicked func(p any, stack string)) (next time.Duration) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -269,7 +269,7 @@ func (l *ledger) look(ctx context.Context, panicked func(p any, stack string)) (
 	return l.maintain(ctx)
 }
 
-// maintain makes missing sums, and returns the time until the next look.
+// maintain makes due sums, and returns the time until the next look.
 func (l *ledger) maintain(ctx context.Context) time.Duration {
 	due, versions, err := l.due(ctx)
 	switch {
@@ -313,8 +313,8 @@ func (l *ledger) renew(ctx context.Context, of int, versions map[int]uint64) (ma
 	return l.addUp(of, days, sums, append(slices.Clone(summed), "day"), versions), err
 }
 
-// due lists the past days whose sum is missing or of another version, and some whose sums are old; without the former also the months whose
-// sum is missing, of another version or not newer than those of its days. If a version changes meanwhile, the sum is merely stale, and is made again.
+// due returns the past days whose sums are stale, and some whose sums have aged. If no day is stale, it also returns the months whose sums
+// are stale or not newer than those of their days. If a version changes meanwhile, the sum is stale, and is made again later.
 func (l *ledger) due(ctx context.Context) (list []int, versions map[int]uint64, err error) {
 	_, past := l.split(lastDays(l.now(), limit.LedgerDays))
 	months := map[int][]int{}
@@ -323,7 +323,7 @@ func (l *ledger) due(ctx context.Context) (list []int, versions map[int]uint64, 
 	}
 	delete(months, 0)
 	slices.Reverse(past)
-	newest := []string{"endpoint", "account"} // a version before has no sums by account
+	newest := []string{"endpoint", "account"} // an earlier version of Sluice made no sums by account
 	sums, versions, err := l.load(ctx, past, months, newest)
 	if err != nil {
 		return nil, nil, err

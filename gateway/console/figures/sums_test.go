@@ -149,7 +149,7 @@ func (h *lateHistory) forget(rt *rapid.T) {
 func (h *lateHistory) look(rt *rapid.T) {
 	h.Move(freshFor)
 	first := rapid.IntRange(-80, 0).Draw(rt, "from")
-	q := MoneyQuery{From: h.Now().AddDate(0, 0, first).Format(limit.DayForm), To: h.Now().Format(limit.DayForm), By: rapid.SampledFrom(ways).Draw(rt, "by")}
+	q := MoneyQuery{From: h.Now().AddDate(0, 0, first).Format(limit.DayForm), To: h.Now().Format(limit.DayForm), By: rapid.SampledFrom(dimensions).Draw(rt, "by")}
 	h.compare(rt, operator, q)
 }
 

@@ -14,20 +14,20 @@ import (
 	"sluice/policy/limit"
 )
 
-// TaskFilter chooses tasks. Empty fields choose all.
+// TaskFilter selects tasks. Empty fields select all.
 type TaskFilter struct {
 	Team, Model, State string // State as the service writes it, such as RUNNING, or OpenTasks
-	After              string // cursor of the next page
+	After              string // [TaskList.Next] of the previous page
 	Size               int    // tasks on a page, at most 100; 0: 100
 }
 
-// OpenTasks in place of a state chooses the tasks that have not ended.
+// OpenTasks in place of a state selects the tasks that have not ended.
 const OpenTasks = "open"
 
-// TaskList is a page of tasks, the newest first.
+// TaskList is a page of tasks, newest first.
 type TaskList struct {
 	Tasks []TaskLine
-	Next  string // cursor; empty: no more
+	Next  string // the cursor of the next page; empty: this is the last one
 }
 
 // TaskLine is a task as a row of the list.
@@ -36,28 +36,28 @@ type TaskLine struct {
 	State                    string // in the service's words: PENDING, RUNNING, SUCCEEDED
 	Open                     bool
 	Created                  time.Time
-	Submitted, Begun, Ended  time.Time // as the service says; zero: not known
+	Submitted, Begun, Ended  time.Time // by the service's clock; zero: not known
 	PollsServed, QueriesSent int64
-	Cost                     limit.Amounts // settled if it is not open, else held
+	Cost                     limit.Amounts // held while the task is open, then settled
 }
 
 // Task is one task.
 type Task struct {
 	TaskLine
-	Key, Request, TraceID string // of its creation; TraceID is empty if none was recorded
+	Key, Request, TraceID string // of its creation; TraceID is empty if no trace was recorded
 	Held                  limit.Amounts
 	Estimated             bool     // the service did not count the pictures: Cost is the hold
-	Pictures              []string // addresses at the service, while they live
+	Pictures              []string // addresses at the service; they expire
 	Message               string   // the service's error; empty: none
 }
 
 const (
 	mostTasks = 100
-	mostPages = 1 << 20 // a page beyond is of an invented cursor
+	mostPages = 1 << 20 // a larger page number comes from an invented cursor
 )
 
-// TaskList returns a page of the tasks that the service still knows, of one team or of all that the person may see. A page of all
-// teams may be short without being the last.
+// TaskList returns a page of the tasks that the service still keeps, of one team or of all that the person sees. A page of all teams may
+// be short without being the last.
 func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (list TaskList, err error) {
 	size := q.Size
 	if size < 1 {
@@ -88,7 +88,7 @@ func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (
 
 var errCursor = fmt.Errorf("%w: the cursor does not come from a page", ErrQuery)
 
-// cursorOf reads a page's cursor: a page number for one team's tasks and for open ones, else the time before which tasks were made.
+// cursorOf parses a page's cursor: a page number for one team's tasks and for open ones, else the time before which tasks were created.
 func cursorOf(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -100,14 +100,14 @@ func cursorOf(text string) (int64, error) {
 	return after, nil
 }
 
-// tasksOfAll reads open tasks from their own list, which finds an old one among many that have ended.
+// tasksOfAll reads tasks of all teams. Open ones come from their own list, which finds an old one among many that have ended.
 func (f *Figures) tasksOfAll(ctx context.Context, p access.Person, c cache.Filter, after int64) ([]cache.Claim, string, error) {
 	visible, _ := f.visible(p)
 	ids := idsOf(visible)
 	if c.Open = c.Open || c.Status != "" && !c.Status.Final(); c.Open {
 		return f.paged(ctx, ids, c, after)
 	}
-	if after > f.Deps.Now().AddDate(0, 0, 1).UnixMicro() { // clocks differ by less
+	if after > f.Deps.Now().AddDate(0, 0, 1).UnixMicro() { // clocks differ by less than a day
 		return nil, "", errCursor
 	}
 	c.Newest, c.Before = true, after
@@ -164,7 +164,7 @@ func lineOf(c *cache.Claim) TaskLine {
 	return line
 }
 
-// contentOf reads the addresses of pictures and the error out of a task's last answer. Unreadable parts are left out.
+// contentOf reads the addresses of pictures and the error from a task's last answer. It leaves out unreadable parts.
 func contentOf(body []byte) (pictures []string, message string) {
 	var answer struct {
 		Output struct {
@@ -176,7 +176,7 @@ func contentOf(body []byte) (pictures []string, message string) {
 	if json.Unmarshal(body, &whole) != nil {
 		return nil, ""
 	}
-	_ = json.Unmarshal(body, &answer) // a member of another type is absent
+	_ = json.Unmarshal(body, &answer) // a member of another type counts as absent
 	message = answer.Output.Message
 	if answer.Output.Code != "" {
 		message = strings.TrimSuffix(answer.Output.Code+": "+message, ": ")

@@ -17,22 +17,22 @@ import (
 
 // TeamFigures are a team's current figures.
 type TeamFigures struct {
-	Team       *teams.Team      // as it is in force, with its raises
+	Team       *teams.Team      // as in force, with its raises
 	Report     limit.Report     // the limits in force, and the open tasks: the figures of /sluice/v1/usage
 	Effective  []int            // indices in Report of each unit's binding limit: the one with the least left
 	TagKey     string           // the name of the team's tag; empty: none
 	TagQuotas  []teams.Quota    // of each value of the tag
 	Tags       []limit.Standing // the values' standings, in the order of [limit.TagStandings]
-	ByKey      []Row            // of the month so far, the largest spend first; use without a key is in none
-	KeyLimits  []limit.Standing // those of the keys that have limits of their own, in the order of [limit.KeyStandings]
-	Concurrent Count            // of this replica
+	ByKey      []Row            // of the month so far, largest spend first; without use without a key
+	KeyLimits  []limit.Standing // of the keys with limits of their own, in the order of [limit.KeyStandings]
+	Concurrent Count            // at this replica
 	OpenTasks  Count
-	Days       []Row // the last 30, the oldest first; a day without use is there too
+	Days       []Row // the last 30 days, oldest first
 	Refusals   []Refusal
-	Tasks      []TaskLine // open ones, the newest first, at most 20
+	Tasks      []TaskLine // open ones, newest first, at most 20
 }
 
-// Count is how many are under way; a Limit of 0 is any number.
+// Count is a number of requests or tasks in flight and its limit; 0: no limit.
 type Count struct{ Used, Limit int64 }
 
 // Refusal is the number of today's refusals for one reason.
@@ -46,7 +46,7 @@ const (
 	teamTasks = 20
 )
 
-// Team returns one team's standing and its last 30 days. It reads everything concurrently.
+// Team returns one team's figures. It reads everything concurrently.
 func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamFigures, err error) {
 	team, err := f.find(p, id)
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	var reading Group
 	reading.Go(func() (err error) { t.Report, err = f.Accounts.Look(ctx, team); return err })
 	reading.Go(func() (err error) { used, err = f.rows(ctx, limit.Query{Teams: []string{id}, Days: days}); return err })
-	reading.Go(func() (err error) { counts, err = f.Lately.Day(ctx, []string{id}, at); return err })
+	reading.Go(func() (err error) { counts, err = f.Recent.Day(ctx, []string{id}, at); return err })
 	reading.Go(func() (err error) {
 		open, err = f.Deps.Tasks.List(ctx, []string{id}, cache.Filter{Open: true, Size: teamTasks})
 		return err
@@ -96,7 +96,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	return t, nil
 }
 
-// byKey adds up what a team used with each key in the month of a moment.
+// byKey returns a team's use with each key in the month of at, until at.
 func byKey(ctx context.Context, ledger Ledger, team string, at time.Time) ([]Row, error) {
 	rows, err := ledger.Rows(ctx, limit.Query{Teams: []string{team}, Days: lastDays(at, at.UTC().Day()), By: limit.ScopeKey})
 	byName := adder{}
@@ -107,7 +107,7 @@ func byKey(ctx context.Context, ledger Ledger, team string, at time.Time) ([]Row
 	return byName.sorted(), err
 }
 
-// effective lists, for each limited unit, the limit with the least left.
+// effective returns, for each limited unit, the limit with the least left.
 func effective(limits []limit.Standing) (list []int) {
 	least := map[teams.Unit]int{}
 	for i := range limits {
@@ -118,7 +118,7 @@ func effective(limits []limit.Standing) (list []int) {
 	return slices.Sorted(maps.Values(least))
 }
 
-// refusals lists refusals by reason, the most frequent first.
+// refusals returns refusals by reason, most frequent first.
 func refusals(c *recent.Counts) (list []Refusal) {
 	for name, n := range c.Refusals {
 		list = append(list, Refusal{name, n})

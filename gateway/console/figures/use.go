@@ -16,13 +16,13 @@ type Use struct {
 	Estimated limit.Amounts // the estimated part of Used
 }
 
-// Plus adds what was used.
+// Plus returns the sum.
 func (u Use) Plus(v Use) Use {
 	u.add(&v)
 	return u
 }
 
-// add is Plus in place: a page adds up tens of thousands of rows.
+// add is Plus in place, for speed: a page adds up tens of thousands of rows.
 func (u *Use) add(v *Use) {
 	for unit := range v.Used {
 		u.Used[unit] += v.Used[unit]
@@ -48,21 +48,21 @@ type Row struct {
 // adder adds up use by name.
 type adder struct {
 	rows []Row
-	at   map[string]int // of the rows, by name
+	at   map[string]int // indices of rows, by name
 	next int            // the most likely next row: days have much the same names, in the same order
 	days *spendDays     // nil: spend by day is not kept
 }
 
 // spendDays is the spend of each row of an adder on each of some days.
 type spendDays struct {
-	days, day int       // how many there are; the number of the day whose use is being added
-	of        [][]int64 // by the row, before rows are sorted
+	days, day int       // the number of days; the index of the day whose use is being added
+	of        [][]int64 // by row, in the order before sorting
 }
 
-// mostByDay is of how many rows spend by day is kept: they may be a million tags.
+// mostByDay bounds the rows of which spend by day is kept: there may be a million tags.
 const mostByDay = 1000
 
-// spend returns the spend by day of the row of a name; nil: it is not kept.
+// spend returns the spend by day of a name; nil: not kept.
 func (a *adder) spend(name string) []int64 {
 	if at, known := a.at[name]; known && a.days != nil && at < len(a.days.of) {
 		return a.days.of[at]
@@ -70,7 +70,7 @@ func (a *adder) spend(name string) []int64 {
 	return nil
 }
 
-// on says on which of some days the following use was. If that was on none of them, but in a month, spend by day is not known.
+// on sets the day of the use that is added next. If day is not one of days but a month, spend by day is no longer kept.
 func (a *adder) on(days []int, day int) {
 	if a.days == nil {
 		return
@@ -81,7 +81,7 @@ func (a *adder) on(days []int, day int) {
 	}
 }
 
-// add adds use under a name. Use that was given back on its own day is zero, and is in no report.
+// add adds use under a name. It skips zero use, such as use that was given back on its own day: no report has it.
 func (a *adder) add(name string, u *Use) {
 	if *u == (Use{}) {
 		return
@@ -120,20 +120,20 @@ func (a *adder) use(name string) (u Use) {
 	return u
 }
 
-// sorted are the rows, the largest spend first, then the most requests.
+// sorted sorts and returns the rows, by compareUse.
 func (a *adder) sorted() []Row {
 	slices.SortFunc(a.rows, compareUse)
 	return a.rows
 }
 
-// compareUse puts the largest spend first, then the most requests, then names in order.
+// compareUse orders by spend, largest first, then requests, most first, then name.
 func compareUse(a, b Row) int {
 	return cmp.Or(cmp.Compare(b.Used[limit.Spend], a.Used[limit.Spend]), cmp.Compare(b.Used[limit.Requests], a.Used[limit.Requests]), strings.Compare(a.Name, b.Name))
 }
 
 func useOf(row *limit.Row) Use { return Use{row.Used, row.Estimated} }
 
-// daysOf lists the days of a month, yyyymm.
+// daysOf returns the days of a month, yyyymm.
 func daysOf(month int) (days []int) {
 	first := time.Date(month/100, time.Month(month%100), 1, 0, 0, 0, 0, time.UTC)
 	for day := first; day.Month() == first.Month(); day = day.AddDate(0, 0, 1) {
@@ -142,7 +142,7 @@ func daysOf(month int) (days []int) {
 	return days
 }
 
-// lastDays lists the days before a moment and its own, the oldest first.
+// lastDays returns n days, oldest first; the last is the day of at.
 func lastDays(at time.Time, n int) []int {
 	days := make([]int, n)
 	for i := range days {

@@ -17,7 +17,7 @@ type accountsView struct {
 	Lines              []accountRow
 	Wrong              int // accounts that are out or cooling
 	InFlight           int
-	Unread             string // why the use is not known; empty: it is
+	Unread             string // why the use is unknown; empty: it is known
 	TodayURL, MonthURL string // the rows of the sums
 }
 
@@ -25,17 +25,17 @@ type accountsView struct {
 type accountRow struct {
 	figures.AccountLine
 	State     string
-	Class     string // of the state's mark; empty: the plain one
+	Class     string // of the state's mark; empty: none
 	Wrong     bool
 	Rates     []string
 	Limits    []limitRow
 	Failovers []failover
 }
 
-// stateClasses mark the states as those of tasks are marked.
+// stateClasses are the classes of states, which are those of tasks' states.
 var stateClasses = map[account.State]string{account.OK: "succeeded", account.Cooling: "pending", account.Out: "failed"}
 
-// failover is how many requests left an account for a reason.
+// failover is the number of requests that left an account for one reason.
 type failover struct {
 	Reason string
 	N      int64

@@ -243,7 +243,7 @@ func TestPeopleAndBrowsersAreNamedBriefly(t *testing.T) {
 	} {
 		var b strings.Builder
 		page := sessionsPage{operator, "operator", []session{{ID: "x", Who: "oidc:alice@example.com", Agent: agent}}}
-		if err := pages.Door().ExecuteTemplate(&b, "sessions", page); err != nil {
+		if err := pages.LoginTemplates().ExecuteTemplate(&b, "sessions", page); err != nil {
 			t.Fatal(err)
 		}
 		if text := b.String(); !strings.Contains(text, `title="`+agent+`">`+want+"</td>") && agent != "" || !strings.Contains(text, ">alice@example.com</bdi>") || strings.Contains(text, ">oidc:") {

@@ -166,7 +166,7 @@ func scenes(t *testing.T, g *gallery) http.Handler {
 	}
 	shown := func(name string, data any) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		if err := pages.Door().ExecuteTemplate(w, name, data); err != nil {
+		if err := pages.LoginTemplates().ExecuteTemplate(w, name, data); err != nil {
 			t.Fatal(err)
 		}
 		return w

@@ -15,14 +15,14 @@ type deliveriesView struct {
 	Query  event.Query
 	Hooks  []hookRow
 	States []event.State
-	Any    bool // a filter is set beside the owner
-	All    int  // deliveries that fit
+	Any    bool // a filter other than the owner is set
+	All    int  // deliveries that match
 }
 
-// hookRow is a hook, with how long its oldest event waits.
+// hookRow is a hook and how long its oldest event waits.
 type hookRow struct {
 	event.HookReport
-	Waits time.Duration // 0: it has taken all
+	Waits time.Duration // 0: no event waits
 }
 
 const (
@@ -33,13 +33,13 @@ const (
 // deliveryPages show deliveries.
 type deliveryPages struct{ Deps }
 
-// list shows how far behind hooks are, and an owner's last deliveries.
+// list shows the delay of hooks, and an owner's last deliveries.
 func (s deliveryPages) list(r *http.Request, p access.Person) (view, error) {
 	q := console.ReadEventQuery(func(name string) string { return asked(r.URL.Query(), name) })
 	if q.Owner == "" && p.Role == access.Member && len(p.Teams) == 1 {
 		q.Owner = p.Teams[0]
 	}
-	if q.Owner == "" && q.Event != "" { // its id says whose it is
+	if q.Owner == "" && q.Event != "" { // the event's id contains its owner
 		return view{to: "/search?" + url.Values{"q": {q.Event}}.Encode()}, nil
 	}
 	found, err := s.Figures.Deliveries(r.Context(), p, q)
@@ -69,7 +69,7 @@ func (s deliveryPages) list(r *http.Request, p access.Person) (view, error) {
 	return out, nil
 }
 
-// Late reports whether a hook waits for so long that it is a fault.
+// Late reports whether the oldest event waits so long that it is a fault.
 func (h hookRow) Late() bool { return h.Waits >= 5*time.Minute }
 
 func deliveriesURL(owner, hook string) string {

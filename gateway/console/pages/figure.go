@@ -11,25 +11,25 @@ import (
 	"sluice/policy/unit"
 )
 
-// daily is one unit of daily use that can be drawn.
+// daily is daily use of one unit, for a chart.
 type daily struct {
 	days   []figures.Row
 	of     int // the unit
 	in     unit.Currency
 	today  string                  // the day that is not over
 	link   func(day string) string // a day's address; nil: none
-	before []figures.Row           // the days that it is compared with, as ghosts behind
-	names  []string                // what it is divided into; nil: into what is exact and what is estimated
-	apart  [][]int64               // by name and day; the others are the rest
-	others string                  // what the rest is called; empty: there is none
+	before []figures.Row           // the days for comparison, drawn as ghosts behind
+	names  []string                // the parts of each day; nil: exact and estimated use
+	apart  [][]int64               // by name and day; the rest are the others
+	others string                  // the name of the rest; empty: no rest
 }
 
-// partClasses are the classes of what days are divided into.
+// partClasses are the classes of the parts.
 var partClasses = [figures.MostApart]string{"s1", "s2", "s3", "s4", "s5"}
 
 const othersClass = "f"
 
-// series names the parts of each day.
+// series returns the parts of each day.
 func (d *daily) series() (series []chart.Series) {
 	if d.names == nil {
 		return []chart.Series{{Class: "a", Name: "exact"}, {Class: "e", Name: "estimated"}}
@@ -43,7 +43,7 @@ func (d *daily) series() (series []chart.Series) {
 	return series
 }
 
-// parts are those of a day, in the order of series, with the words of a tooltip.
+// parts returns the amounts of a day's parts, in the order of series, and the text of a tooltip.
 func (d *daily) parts(day int) (amounts []int64, words string) {
 	used, estimated := d.days[day].Used[d.of], d.days[day].Estimated[d.of]
 	if d.names == nil {
@@ -63,7 +63,7 @@ func (d *daily) parts(day int) (amounts []int64, words string) {
 	return append(amounts, rest), words
 }
 
-// figure draws it.
+// figure computes the chart.
 func (d *daily) figure() chart.Figure {
 	list := make([]chart.Column, len(d.days))
 	name, scale, total := string(unit.Names[d.of]), 1.0, int64(0)
@@ -87,7 +87,7 @@ func (d *daily) figure() chart.Figure {
 	}
 	label := fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(d.days)), "day"), inWords(d.in.Money, d.of, total))
 	f := chart.New(label, list, d.of != limit.Spend, func(i int) template.HTML { return dayLabel(named(d.days[min(i, len(d.days)-1)])) }, d.series()...)
-	if len(f.Series) > 0 && f.Series[0].Class == "ghost" { // nothing is drawn of days without use
+	if len(f.Series) > 0 && f.Series[0].Class == "ghost" { // absent if the days before have no use
 		f.Legend = append(f.Legend, chart.Series{Class: "ghost", Name: "the days before"})
 	}
 	return f
@@ -100,7 +100,7 @@ func linkTo(link func(string) string, name string) string {
 	return link(name)
 }
 
-// dayNames names days of the ledger, with years if they span several.
+// dayNames returns a function that names days of the ledger, with years if they span several.
 func dayNames(days []figures.Row) func(figures.Row) string {
 	const year = len("2026")
 	if n := len(days); n > 0 && days[0].Name[:year] != days[n-1].Name[:year] {
@@ -109,12 +109,12 @@ func dayNames(days []figures.Row) func(figures.Row) string {
 	return func(d figures.Row) string { return dayText(d.Name) }
 }
 
-// dayLabel writes a day below a chart.
+// dayLabel formats a day below a chart.
 func dayLabel(name string) template.HTML {
 	return template.HTML(template.HTMLEscapeString(name)) //nolint:gosec // it is escaped
 }
 
-// inWords writes an amount for a tooltip.
+// inWords formats an amount for a tooltip.
 func inWords(m unit.Money, of int, n int64) string {
 	if of == limit.Spend {
 		return rounded(m, n, 2)

@@ -16,11 +16,11 @@ import (
 // The kinds of the fields of a team's form.
 const (
 	kindText   = "text"
-	kindNumber = "number" // written as a number if it is one
+	kindNumber = "number" // encoded as a number if it is one
 	kindLines  = "lines"  // a list, one word a line
 	kindPairs  = "pairs"  // "name: word", one a line
 	kindFlag   = "flag"
-	kindChecks = "checks" // a list of some given words
+	kindChecks = "checks" // a list of some of the options
 )
 
 // field is one field of the form. Its name is the path in the teams file.
@@ -31,8 +31,8 @@ type field struct {
 	Options           []string
 	Value, Error      string
 	Default           string // the limit in force if the field is empty; empty: none
-	Current           string // the value in force, if it differs from the typed one; only after a lost race
-	Other             bool   // Current counts
+	Current           string // the value in force; only if Other
+	Other             bool   // another person saved a value that differs from the typed one
 }
 
 // Chosen reports whether an option is among the value's lines.
@@ -40,24 +40,24 @@ func (f field) Chosen(option string) bool {
 	return slices.Contains(strings.Split(f.Value, "\n"), option)
 }
 
-// member is the member of the team, or of the key, in which the field is.
+// member returns the member of the team or key that contains the field.
 func (f *field) member() string {
 	name, _, _ := strings.Cut(f.Name, ".")
 	return name
 }
 
-// ID names the field's element.
+// ID returns the id of the field's element.
 func (f field) ID() string { return "f-" + strings.ReplaceAll(f.Name, ".", "-") }
 
 // group is a fieldset.
 type group struct {
 	Legend, Hint string
 	Table        bool // of limits: the fields of a unit are a row
-	Folded       bool // shown when it is asked for, or has something to show
+	Folded       bool // folded unless Open
 	Fields       []field
 }
 
-// Rows are the fields of a table by their unit: the rate, the quota of a day and that of a month. Without a rate it is nil.
+// Rows returns the fields of a table by unit: the rate, nil if there is none, the day's quota and the month's.
 func (g group) Rows() (rows [][3]*field) {
 	for i := range g.Fields {
 		f := &g.Fields[i]
@@ -76,12 +76,12 @@ func (g group) Rows() (rows [][3]*field) {
 	return rows
 }
 
-// Open reports whether a folded group is to be seen: it has values or faults.
+// Open reports whether a folded group is shown: it has values or faults.
 func (g group) Open() bool {
 	return slices.ContainsFunc(g.Fields, func(f field) bool { return f.Value != "" || f.Error != "" || f.Other })
 }
 
-// teamForm is the form of a team, empty: what most teams need, then the rest.
+// teamForm returns the empty form of a team: what most teams need first.
 func teamForm() []group {
 	endpoints := make([]string, len(policy.Endpoints))
 	for i, e := range policy.Endpoints {
@@ -114,7 +114,7 @@ func teamForm() []group {
 	}
 }
 
-// keyForm is the form of a key's own limits, empty: of a team's fields those that a key may have.
+// keyForm returns the empty form of a key's own limits: the fields of a team that a key may have.
 func keyForm() (own []group) {
 	for _, g := range teamForm() {
 		g.Fields = slices.DeleteFunc(g.Fields, func(f field) bool { return !teams.IsKeyMember(f.member()) })
@@ -125,7 +125,7 @@ func keyForm() (own []group) {
 	return own
 }
 
-// limitFields are the table of limits: of each unit the rate, if it may have one, and the quotas.
+// limitFields returns the table of limits: for each unit the rate, if it may have one, and the quotas.
 func limitFields() (all []field) {
 	quotas := quotaFields()
 	for i := range unit.Table {
@@ -142,7 +142,7 @@ func limitFields() (all []field) {
 	return all
 }
 
-// rateFields are what else a rate has.
+// rateFields returns the other fields of rates.
 func rateFields() (all []field) {
 	for _, u := range unit.Table {
 		if u.Rate {
@@ -166,7 +166,7 @@ func quotaFields() (all []field) {
 	return all
 }
 
-// tagFields are the tag, and the quotas of each of its values.
+// tagFields returns the fields of the tag, and of the quotas of each of its values.
 func tagFields() []field {
 	all := []field{{Name: "tag_key", Label: "Name of the tag", Kind: kindText, Hint: "Such as project."}}
 	for _, f := range quotaFields() {
@@ -177,13 +177,13 @@ func tagFields() []field {
 	return all
 }
 
-// fill shows a team's own members in the form.
+// fill sets the form's values from a team's own members.
 func fill(groups []group, fields map[string]json.RawMessage) {
 	each(groups, func(f *field) { f.Value = shown(at(decode(fields), f.Name), f.Kind) })
 	named(groups)
 }
 
-// named gives a rate whose time is not a minute that time in its label.
+// named puts the time of a rate into its label, if it is not a minute.
 func named(groups []group) {
 	per := map[string]string{}
 	each(groups, func(f *field) { per[f.Name] = f.Value })
@@ -195,7 +195,7 @@ func named(groups []group) {
 	})
 }
 
-// inForce shows the limits of the defaults in the fields that are empty.
+// inForce sets the defaults of the fields.
 func inForce(groups []group, defaults *teams.Team) {
 	if defaults == nil {
 		return
@@ -213,7 +213,7 @@ func inForce(groups []group, defaults *teams.Team) {
 	each(groups, func(f *field) { f.Default = limits[f.Name] })
 }
 
-// typed shows the submitted values again.
+// typed sets the form's values from a submitted form.
 func typed(groups []group, form url.Values) {
 	each(groups, func(f *field) {
 		f.Value = strings.TrimSpace(strings.ReplaceAll(strings.Join(form[f.Name], "\n"), "\r", ""))
@@ -232,7 +232,7 @@ func each(groups []group, do func(*field)) {
 	}
 }
 
-// read returns a team's members: the form's, and unchanged those that the form does not know.
+// read returns a team's members: those of the form, and the kept ones that the form does not know.
 func read(groups []group, kept map[string]json.RawMessage) map[string]json.RawMessage {
 	tree := decode(kept)
 	each(groups, func(f *field) { put(tree, strings.Split(f.Name, "."), parsed(f)) })
@@ -246,7 +246,7 @@ func read(groups []group, kept map[string]json.RawMessage) map[string]json.RawMe
 	return out
 }
 
-// changeOf writes the form as a merge patch: null removes what an empty field has.
+// changeOf encodes the form as a merge patch. An empty field is null, which removes the member.
 func changeOf(groups []group) []byte {
 	members := map[string]any{}
 	each(groups, func(f *field) {
@@ -261,11 +261,11 @@ func changeOf(groups []group) []byte {
 		}
 		to[path[len(path)-1]] = parsed(f)
 	})
-	text, _ := json.Marshal(members) // of valid members
+	text, _ := json.Marshal(members) // cannot fail
 	return text
 }
 
-// parsed is the value of a field; nil: it is empty.
+// parsed returns the value of a field; nil: it is empty.
 func parsed(f *field) any {
 	if f.Value == "" {
 		return nil
@@ -299,7 +299,7 @@ func lines(text string) (all []string) {
 	return all
 }
 
-// decode reads members into a tree that can be changed.
+// decode decodes members into a tree.
 func decode(fields map[string]json.RawMessage) map[string]any {
 	tree := map[string]any{}
 	for name, text := range fields {
@@ -313,7 +313,7 @@ func decode(fields map[string]json.RawMessage) map[string]any {
 	return tree
 }
 
-// at is the value at a path; nil: none.
+// at returns the value at a path; nil: none.
 func at(tree map[string]any, path string) any {
 	first, rest, deeper := strings.Cut(path, ".")
 	if !deeper {
@@ -323,7 +323,7 @@ func at(tree map[string]any, path string) any {
 	return at(below, rest)
 }
 
-// put sets the value at a path, or removes it if it is nil, with parents that become empty.
+// put sets the value at a path; nil removes it, together with parents that become empty.
 func put(tree map[string]any, path []string, value any) {
 	name := path[0]
 	if len(path) > 1 {
@@ -345,7 +345,7 @@ func put(tree map[string]any, path []string, value any) {
 	tree[name] = value
 }
 
-// shown writes a value in the form of this kind of field.
+// shown formats a value for a kind of field.
 func shown(value any, kind string) string {
 	switch v := value.(type) {
 	case nil:

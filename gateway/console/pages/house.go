@@ -29,7 +29,7 @@ type rulesView struct {
 	All               int
 	Broken            int // rules of the table
 	Warnings, Refusal int64
-	RefusedURL        string // of the requests that were refused
+	RefusedURL        string // of the refused requests
 	AllURL            string // of all rules
 	Spans             []choice
 }
@@ -62,7 +62,7 @@ func (s *site) rules(r *http.Request, p access.Person) (view, error) {
 	return view{page: "rules", title: "Rules", data: v}, nil
 }
 
-// rule is a row of the table of rules, with how often requests broke it.
+// rule is a row of the table of rules, and how often requests broke it.
 type rule struct {
 	policy.Row
 	recent.RuleCount
@@ -76,7 +76,7 @@ func newRule(row policy.Row, modes policy.Modes, broken recent.RuleCount) rule {
 	return x
 }
 
-// plain returns a sentence of the service's document without the leading reference and a table's bars.
+// plain returns a sentence of the service's document without the leading reference and the bars of a table.
 func plain(from string) string {
 	if place, rest, found := strings.Cut(from, ": "); found && len(place) == 1 {
 		from = rest
@@ -116,13 +116,13 @@ type proof struct {
 	Faults  []string // nil: none
 }
 
-// auditEntry is an entry whose contents can be read.
+// auditEntry is an entry with its states as text.
 type auditEntry struct {
 	teams.Entry
 	BeforeText, AfterText string
 }
 
-// audit lists the changes, the newest first.
+// audit lists the changes, newest first.
 func (s *site) audit(r *http.Request, p access.Person) (view, error) {
 	if !p.SeesAll() {
 		return view{}, errForbidden
@@ -155,15 +155,15 @@ func (s *site) audit(r *http.Request, p access.Person) (view, error) {
 	return view{page: "audit", title: "Audit", data: v}, nil
 }
 
-// A page of the audit has at most 1 MiB, so that opening one costs little whatever its entries.
+// A page of the audit has at most 1 MiB, so that it is cheap to open.
 const (
 	auditPage      = 100            // entries
-	mostAuditBytes = 1<<20 - 32<<10 // of the entries' texts; the rest is the frame
-	auditRow       = 2 << 10        // of a row, beside its texts
-	mostAuditText  = 64 << 10       // of the state before or after, which only old entries have
+	mostAuditBytes = 1<<20 - 32<<10 // bytes of the rows; the rest is the frame
+	auditRow       = 2 << 10        // bytes of a row without its texts
+	mostAuditText  = 64 << 10       // bytes of the state before or after; only old entries have more
 )
 
-// size returns the most bytes that the entry takes on the page.
+// size returns an upper bound of the entry's bytes on the page.
 func (e *auditEntry) size() int {
 	n := auditRow
 	for _, text := range []string{e.Who, e.Who, e.Reason, e.Reason, e.Address, e.What, e.Team, e.Team, e.Key, e.BeforeText, e.AfterText} {
@@ -172,7 +172,7 @@ func (e *auditEntry) size() int {
 	return n
 }
 
-// indented writes JSON for people, and cuts it if it is too long.
+// indented formats JSON for people, and cuts it if it is too long.
 func indented(text json.RawMessage) string {
 	var b bytes.Buffer
 	if len(text) == 0 || json.Indent(&b, text, "", "  ") != nil {
@@ -204,10 +204,10 @@ type warned struct {
 	Texts []string
 }
 
-// Few reports whether there are so few that they need not be folded.
+// Few reports whether the warnings need not be folded.
 func (w warned) Few() bool { return len(w.Texts) <= 3 }
 
-// warnedOf groups warnings by the setting that they begin with.
+// warnedOf groups warnings by the setting with which they begin.
 func warnedOf(texts []string) (all []warned) {
 	for _, text := range texts {
 		of, rest, found := strings.Cut(text, ": ")

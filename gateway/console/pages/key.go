@@ -19,9 +19,9 @@ import (
 // keyView is a key with its limits and its month.
 type keyView struct {
 	figures.KeyFigures
-	ID        string // the key's, or jwt: and the subject of a token, or other
+	ID        string // the key's, or "jwt:" and the subject of a token, or other
 	TeamID    string
-	Key       *teams.Key // nil: the team has no such key, but use under the id
+	Key       *teams.Key // nil: the team has no such key, only use under the id
 	LastUsed  time.Time
 	Owner     teams.Owner
 	Version   string     // of the team
@@ -29,7 +29,7 @@ type keyView struct {
 	Coming    bool       // the team is not in force yet at this replica
 	Limits    []limitRow // its own, then those of its team
 	Form      []group
-	Used      []figures.Row // the days with use, the newest first
+	Used      []figures.Row // the days with use, newest first
 	Total     figures.Use
 	Requests  chart.Figure
 	Spend     chart.Figure
@@ -77,7 +77,7 @@ func (s keyPages) keyPage(r *http.Request, p access.Person, about *fault) (view,
 	return out, nil
 }
 
-// addLimits lists the key's limits, and those of its team, which hold beside them.
+// addLimits adds the key's limits and its team's, which also apply.
 func (v *keyView) addLimits(currency string) {
 	for i := range v.Own {
 		v.Limits = append(v.Limits, newLimitRow(v.Own[i], v.At, currency))
@@ -101,7 +101,7 @@ func (v *keyView) addUse(in unit.Currency) {
 	v.MoneyURL = "/money?" + url.Values{"team": {v.TeamID}, "by": {"key"}}.Encode()
 }
 
-// after shows the page on which a form of a key was: the key's own, or its team's.
+// after shows the page with the form of a key again: the key's or its team's.
 func (s keyPages) after(r *http.Request, p access.Person, form, what string, err error) (view, error) {
 	if r.PostFormValue("from") != "key" {
 		return s.teamPages.after(r, p, form, what, err)

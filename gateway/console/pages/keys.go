@@ -14,7 +14,7 @@ import (
 // keyPages are the forms of a team's keys.
 type keyPages struct{ teamPages }
 
-// formOf returns the form of the own limits of a key that the person may change.
+// formOf returns the form of a key's own limits, if the person may change the key.
 func (s keyPages) formOf(r *http.Request, p access.Person) (v formView, members map[string]json.RawMessage, err error) {
 	t, err := s.Teams.Show(r.Context(), p, r.PathValue("team"))
 	at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == r.PathValue("key") })
@@ -85,7 +85,7 @@ func (s keyPages) mint(r *http.Request, p access.Person) (view, error) {
 	return s.mintedPage(r, p, mintedView{NewKey: made, Team: id}), nil
 }
 
-// sentTwice warns a person whose form belongs to an older version of the team, as after a reload, that there may be a key already.
+// sentTwice changes the error of a form for an older version of the team, as after a reload: there may be a new key already.
 func sentTwice(err error) error {
 	if about := own(err); about != nil && about.Code == teams.CodeLost {
 		return &teams.Problem{Code: teams.CodeLost, Text: "no key was made: the form is older than the team", Advice: "look whether the list has a new key already; if not, send the form again"}
@@ -93,7 +93,7 @@ func sentTwice(err error) error {
 	return err
 }
 
-// grace are the times for which an old key may keep working, by the form's words.
+// grace is how long an old key keeps working, by the form's choices.
 var grace = map[string]time.Duration{"now": 0, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
 
 // rotate makes a key in place of another and shows it, once.
@@ -111,9 +111,9 @@ func (s keyPages) rotate(r *http.Request, p access.Person) (view, error) {
 	return s.mintedPage(r, p, mintedView{NewKey: made, Team: id, Old: old, OldEnds: ends}), nil
 }
 
-// mintedPage shows a new key with what a program needs to begin; its live part is that of the page that shows the same without the key.
+// mintedPage shows a new key and how to start with it. Its live part is that of the page start, which shows the same without the key.
 func (s keyPages) mintedPage(r *http.Request, p access.Person, v mintedView) view {
-	t, _ := s.Teams.Show(r.Context(), p, v.Team) // without its models, MODEL stays
+	t, _ := s.Teams.Show(r.Context(), p, v.Team) // after an error the examples have no model
 	t.ID = v.Team
 	v.Start = s.startOf(r, p, &t, v.ID)
 	return view{page: "minted", liveURL: startURL(v.Team, v.ID), title: "New key of " + v.Team, status: http.StatusCreated, data: v, back: &crumb{v.Team, "/teams/" + url.PathEscape(v.Team)}}

@@ -19,17 +19,17 @@ type latencyView struct {
 	Dims, Spans, Whats     []choice
 	Rows                   []latencyLine
 	Figure                 chart.Figure
-	Sentence               string // which of the two takes the time; empty: nothing was measured
+	Sentence               string // compares the service and Sluice; empty: nothing was measured
 }
 
 // latencyLine is a model or an endpoint with its durations.
 type latencyLine struct {
 	Of, URL string
 	Chosen  bool
-	Of5     [5]figures.LatencyRow // by what; without a count: nothing was measured
+	Of5     [5]figures.LatencyRow // by kind of duration; Count 0: nothing was measured
 }
 
-// whatNames are the durations in words, in the order of [recent.Whats].
+// whatNames are the names of the kinds of durations, in the order of [recent.Whats].
 var whatNames = []string{"Service", "First byte", "Sluice", "Task’s queue", "Task’s run"}
 
 // latency shows how long the service, Sluice and tasks take.
@@ -65,7 +65,7 @@ func (s *site) latency(r *http.Request, p access.Person) (view, error) {
 	return view{page: "latency", title: "Latency", data: v}, nil
 }
 
-// choose fills the table, and chooses what is drawn: what was asked for, or what has most requests.
+// choose fills the table, and chooses what is drawn: the requested row, or the one with most requests.
 func (v *latencyView) choose(rows []figures.LatencyRow, over string) {
 	v.Rows = latencyLines(rows)
 	most := int64(-1)
@@ -99,7 +99,7 @@ func (v *latencyView) choose(rows []figures.LatencyRow, over string) {
 	v.Spans = []choice{{"Last hour", link(v.By, v.Of, v.What, ""), over != "day"}, {"Last 24 hours", link(v.By, v.Of, v.What, "day"), over == "day"}}
 }
 
-// latencyLines has a line for each model or endpoint.
+// latencyLines returns a line for each model or endpoint.
 func latencyLines(rows []figures.LatencyRow) (lines []latencyLine) {
 	for i := range rows {
 		r := &rows[i]
@@ -111,7 +111,7 @@ func latencyLines(rows []figures.LatencyRow) (lines []latencyLine) {
 	return lines
 }
 
-// draw draws the percentiles of what is chosen over time, each above the one before.
+// draw draws the percentiles of the chosen row over time, stacked.
 func (v *latencyView) draw(steps []figures.LatencyRow, q figures.LatencyQuery) {
 	n := int((q.To.Sub(q.From) + q.Step - 1) / q.Step)
 	list := make([]chart.Column, n)
@@ -138,7 +138,7 @@ func (v *latencyView) draw(steps []figures.LatencyRow, q figures.LatencyQuery) {
 		chart.Series{Class: "a", Name: "half of all take up to this, ms"}, chart.Series{Class: "e", Name: "95 of 100"}, chart.Series{Class: "s3", Name: "99 of 100"})
 }
 
-// taskTimes are the queue and run times of tasks in the last hour by model, for people who see all teams; nil: none, or they cannot be read.
+// taskTimes returns queue and run times of tasks in the last hour by model; nil: none, not readable, or the person does not see all teams.
 func (s *site) taskTimes(r *http.Request, p access.Person) (lines []latencyLine) {
 	if wantsLive(r) || !p.SeesAll() {
 		return nil

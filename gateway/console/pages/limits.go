@@ -17,21 +17,21 @@ import (
 // limitRow is the standing for one limit: of a team, a value of its tag, a key, or all teams together.
 type limitRow struct {
 	Name             string
-	Terms            string // of a rate and a count, behind the limit
+	Terms            string // of a rate or a count, shown after the limit
 	Bar              chart.Limit
 	Used, Held, Left int64
 	Limit            int64
 	In               time.Duration // until a rate is full
 	First            bool          // the unit's limit that is reached first
-	Unit             teams.Unit    // empty: things in flight
-	Resets           time.Time     // zero: it is full
+	Unit             teams.Unit    // empty: a limit on concurrency
+	Resets           time.Time     // zero: a rate that is full
 	Base             int64         // Limit without the raises
 	Raises           []teams.Raise // in force
-	Period           teams.Period  // empty: it is no quota
-	Form             string        // that raises it; empty: it cannot be raised here
-	Part             string        // the value of the tag, or the key, whose limit it is; empty: of requests without the tag
-	Same             bool          // the row above is of the same part
-	Percent          int           // that are used or held; only of the nearest limit
+	Period           teams.Period  // empty: not a quota
+	Form             string        // the form that raises it; empty: it cannot be raised here
+	Part             string        // the tag's value or the key that it limits; empty: requests without the tag
+	Same             bool          // the row above has the same Part
+	Percent          int           // used or held; only of the nearest limit
 }
 
 // newLimitRow describes a limit at a moment, with the currency of a quota of spend.
@@ -52,13 +52,13 @@ func newLimitRow(s limit.Standing, at time.Time, currency string) limitRow {
 		row.Resets = at.Add(s.Reset)
 	}
 	if s.Period != "" {
-		row.Resets = row.Resets.Round(time.Minute) // the standing may be from a moment before or after
+		row.Resets = row.Resets.Round(time.Minute) // the standing may be slightly older or newer than at
 	}
 	row.Bar = chart.NewLimit(s.Used, s.Held, most)
 	return row
 }
 
-// newCountRow is the same for a number of things in flight.
+// newCountRow describes a limit on concurrency.
 func newCountRow(name string, c figures.Count) limitRow {
 	return limitRow{Name: name, Terms: "at once", Used: c.Used, Limit: c.Limit, Left: max(c.Limit-c.Used, 0), Bar: chart.NewLimit(c.Used, 0, c.Limit)}
 }
@@ -79,7 +79,7 @@ func newNearRow(n *figures.Near) *limitRow {
 	return &row
 }
 
-// raisable adds the raises of the team's quota, and the name of the form if the person may raise it.
+// raisable sets the raises of the team's quota, and the form if the person may raise it.
 func (r *limitRow) raisable(team *teams.Team, may bool) {
 	if r.Period == "" || team == nil {
 		return
@@ -89,10 +89,10 @@ func (r *limitRow) raisable(team *teams.Team, may bool) {
 	}
 }
 
-// shownParts is how many values of its tag, and how many keys, a team's page shows.
+// shownParts bounds the values of the tag, and the keys, on a team's page.
 const shownParts = 20
 
-// partRows describes the standings of the first parts of a team, and says how many parts more there are.
+// partRows describes the standings of the first parts of a team; more is the number of the other parts.
 func partRows(list []limit.Standing, at time.Time, currency string) (rows []limitRow, more int64) {
 	names := map[string]bool{}
 	for i := range list {
@@ -106,7 +106,7 @@ func partRows(list []limit.Standing, at time.Time, currency string) (rows []limi
 	return rows, int64(max(len(names)-shownParts, 0))
 }
 
-// ownLimits writes a key's own limits: 60 requests per 1m, 50 images a day, 4 at once, only gen2.6-*.
+// ownLimits formats a key's own limits: 60 requests per 1m, 50 images a day, 4 at once, only gen2.6-*.
 func ownLimits(k *teams.Key, in unit.Currency) string {
 	var all []string
 	for _, r := range k.Rates {
@@ -124,7 +124,7 @@ func ownLimits(k *teams.Key, in unit.Currency) string {
 	return strings.Join(all, ", ")
 }
 
-// accountLimit writes a limit of an account's own: gen2.6-*: 5 requests per 1s.
+// accountLimit formats a limit of an account: gen2.6-*: 5 requests per 1s.
 func accountLimit(l teams.AccountLimit, in unit.Currency) string {
 	of, rates := "all models", make([]string, len(l.Rates))
 	if l.Models != nil {
@@ -136,7 +136,7 @@ func accountLimit(l teams.AccountLimit, in unit.Currency) string {
 	return of + ": " + strings.Join(rates, "; ")
 }
 
-// rateText writes a rate: 60 requests per 1m, burst 90.
+// rateText formats a rate: 60 requests per 1m, burst 90.
 func rateText(r teams.Rate, in unit.Currency) string {
 	text := ofUnit(r.Unit, r.Limit, in) + " per " + r.PerText
 	if r.Burst != r.Limit {
@@ -153,7 +153,7 @@ func patternsText(list []policy.Pattern) string {
 	return strings.Join(texts, " ")
 }
 
-// ofUnit writes an amount with its unit: 1 request, 12.5 CNY.
+// ofUnit formats an amount with its unit: 1 request, 12.5 CNY.
 func ofUnit(u teams.Unit, n int64, in unit.Currency) string {
 	if u == teams.UnitSpend {
 		return in.Money.Written(u, n) + " " + cmp.Or(in.Word, "spend")

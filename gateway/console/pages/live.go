@@ -15,19 +15,19 @@ import (
 
 const (
 	liveEvery   = 2 * time.Second  // the least time between two renderings of a live part
-	liveLeast   = 10 * time.Second // and at least
-	liveTimes   = 300              // the time between two renderings, as a multiple of the last one's time: few requests wait for it
-	liveFor     = time.Minute      // then the browser asks again, and its session is checked again
-	livePatient = 10 * time.Second // for one write to a browser
-	mostFeeds   = 200              // different live parts that are followed
-	mostOfOne   = 20               // of them those that one person began; hidden tabs follow none
+	liveLeast   = 10 * time.Second // the longest time between two renderings
+	liveTimes   = 300              // the time between two renderings, as a multiple of a rendering's time: few requests are delayed
+	liveFor     = time.Minute      // then the browser reconnects, and its session is checked again
+	livePatient = 10 * time.Second // bounds one write to a browser
+	mostFeeds   = 200              // bounds the different live parts
+	mostOfOne   = 20               // bounds those that one person began; hidden tabs follow none
 
 	mostListeners = 1000 // followers of all parts together
-	keptListeners = 50   // of them for people who see every team
+	keptListeners = 50   // reserved for people who see every team
 	teamListeners = 20   // members of one team
 )
 
-// LiveBound is the bound of followers of live parts, in words.
+// LiveBound states the bounds of followers of live parts.
 const LiveBound = "live parts of the console's pages: 1000 listeners, of them 20 of a team and 50 kept for operators and viewers; 200 different parts"
 
 // crowdedFor is how many seconds a browser waits before it asks for a live part again.
@@ -40,8 +40,8 @@ type feeds struct {
 
 	mu        sync.Mutex
 	open      map[string]*feed
-	listeners int            // of all
-	ofTeam    map[string]int // of them, a team's members
+	listeners int
+	ofTeam    map[string]int // listeners who are members, by team
 }
 
 // feed is one live part.
@@ -53,14 +53,13 @@ type feed struct {
 	stop      context.CancelFunc
 }
 
-// part is a live part as it is now.
+// part is one version of a live part.
 type part struct {
-	text  []byte
-	over  bool   // it is final
-	event []byte // the event; made once for all followers
-	// number counts the versions of the part, and patch is an event for those who have the version before; nil: it would be no shorter.
-	number int
-	patch  []byte
+	text   []byte
+	over   bool   // it is final
+	event  []byte // made once for all followers
+	number int    // of the version
+	patch  []byte // an event for followers who have the previous version; nil: it would not be shorter
 }
 
 func newFeeds() *feeds {
@@ -72,8 +71,7 @@ func feedName(r *http.Request, p access.Person) string {
 	return fmt.Sprintf("%d %q %s", p.Role, p.Teams, r.URL.RequestURI())
 }
 
-// follow sends a live part as server-sent events: immediately, and whenever it changes. A part that is over is followed by the
-// event "over".
+// follow sends a live part as server-sent events: immediately, and whenever it changes. After a final part it sends the event "over".
 func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, render func(*http.Request) (part, error)) {
 	name := feedName(r, p)
 	one, full := f.join(r, name, p, render)
@@ -89,7 +87,7 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, 
 	ctx, cancel := context.WithTimeout(r.Context(), liveFor)
 	defer cancel()
 	out := http.NewResponseController(w)
-	_, _ = w.Write([]byte(":\n")) // a comment, so that the browser knows that it is connected
+	_, _ = w.Write([]byte(":\n")) // a comment, which tells the browser that it is connected
 	_ = out.Flush()
 	for sent := 0; ; {
 		now, changed := f.current(one)
@@ -109,10 +107,10 @@ func (f *feeds) follow(w http.ResponseWriter, r *http.Request, p access.Person, 
 	}
 }
 
-// send writes an event. The deadline is only for this write: on HTTP/2 an expired one ends the stream, even if nothing
-// is being written.
+// send writes an event. It resets the deadline after the write: on HTTP/2 an expired one ends the stream, even if nothing is being
+// written.
 func send(w http.ResponseWriter, out *http.ResponseController, event []byte) error {
-	_ = out.SetWriteDeadline(time.Now().Add(livePatient)) // a writer without deadlines has none
+	_ = out.SetWriteDeadline(time.Now().Add(livePatient)) // fails only for writers without deadlines
 	_, err := w.Write(event)
 	if err == nil {
 		err = out.Flush()
@@ -163,7 +161,7 @@ var (
 	}
 )
 
-// full returns the refusal if a person may not follow one more part, else nil.
+// full returns the refusal if a person may not follow one more part; nil: allowed.
 func (f *feeds) full(p access.Person) *teams.Problem {
 	if p.SeesAll() {
 		if f.listeners >= mostListeners {
@@ -215,7 +213,7 @@ func (f *feeds) leave(name string, one *feed, p access.Person) {
 	}
 }
 
-// run renders the part repeatedly, until it is over. While it fails, the last one stays, with its time.
+// run renders the part repeatedly until it is final. While rendering fails, the last version stays, with its time.
 func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part, error)) {
 	for {
 		begun := time.Now()
@@ -243,7 +241,7 @@ func (f *feeds) run(r *http.Request, one *feed, render func(*http.Request) (part
 	}
 }
 
-// rendered makes the part. A panic in it must not end the process: outside a request nothing else recovers it.
+// rendered renders the part and recovers a panic: outside a request nothing else does.
 func rendered(r *http.Request, render func(*http.Request) (part, error)) (made part, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -253,16 +251,16 @@ func rendered(r *http.Request, render func(*http.Request) (part, error)) (made p
 	return render(r)
 }
 
-// lineEnds are the line ends of texts: a browser takes each for the end of an event's line.
+// lineEnds replaces line ends other than LF: for a browser each ends a line of the event.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// linesOf are the lines of a part's event.
+// linesOf returns the lines of a part's event.
 func linesOf(p part) []string {
 	return strings.Split(strings.TrimSuffix(lineEnds.Replace(string(p.text)), "\n"), "\n")
 }
 
-// patchOf writes how a part changed as an event: "patch", then in order "=first count", lines that both have, and "+line", new ones.
-// Lists change in a few rows; the browser has the others. It is nil if the whole part is not twice as long.
+// patchOf encodes the change of a part as an event: "patch", then in order "=first count" for lines that the browser has, and "+line" for
+// new ones: in lists only few rows change. It returns nil if the patch is longer than half of the whole event.
 func patchOf(was, is part) []byte {
 	old := linesOf(was)
 	at := make(map[string]int, len(old))
@@ -296,7 +294,7 @@ func patchOf(was, is part) []byte {
 	return append(b, '\n')
 }
 
-// eventOf writes a part as an event without a name, followed by the event "over" if it is.
+// eventOf encodes a part as an event without a name, and after a final part the event "over".
 func eventOf(p part) []byte {
 	var b []byte
 	for _, line := range linesOf(p) {

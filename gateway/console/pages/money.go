@@ -20,7 +20,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// moneyBy are the ways in which Money adds up, with their columns' headings.
+// moneyBy are the dimensions of Money, with their columns' headings.
 var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"account", "Account"}, {"tag", "Tag"}, {"key", "Key"}, {"kind", "Kind"}}
 
 type moneyView struct {
@@ -36,12 +36,12 @@ type moneyView struct {
 	CSV     string
 	Focus   string // the bill; empty: no currency
 	IsMonth bool   // the days are those of the month so far
-	Command string // that prints the same
+	Command string // a shell command that prints the same
 	Presets []choice
-	drawn   []string          // the rows that the chart has apart
-	owners  map[string]string // by key: the teams of the shown rows, as far as they are known
-	// MonthURL returns the address of the current month by day.
-	MonthURL string
+	drawn   []string          // the rows that the chart shows separately
+	owners  map[string]string // the teams of the shown keys, as far as they are known
+
+	MonthURL string // the current month by day
 }
 
 // choice is one of some links.
@@ -103,7 +103,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	return view{page: "money", title: "Money", data: v}, nil
 }
 
-// divide draws the days by the first rows of money, unless these are days, or there is only one.
+// divide divides the days by the first rows of money, unless these are days or there is only one.
 func (d *daily) divide(m *figures.Money, by string) {
 	for i, apart := range m.Apart {
 		if apart != nil && len(m.Rows) > 1 {
@@ -113,7 +113,7 @@ func (d *daily) divide(m *figures.Money, by string) {
 	switch left := len(m.Rows) - len(d.names); {
 	case left > 1:
 		d.others = "others"
-	case left == 1: // the only one that is not apart
+	case left == 1: // the only row that is not drawn separately
 		i := slices.IndexFunc(m.Rows, func(r figures.Row) bool { return !slices.Contains(d.names, rowName(by, r.Name)) })
 		d.others = rowName(by, m.Rows[max(i, 0)].Name)
 	}
@@ -127,11 +127,11 @@ func rowName(by, name string) string {
 	return nameOr(name)
 }
 
-// ownersOf returns the teams of keys: the one that was asked for, or those that have keys of these ids.
+// ownersOf returns the teams of keys: the queried one, or those that have keys with these ids.
 func (s *site) ownersOf(ctx context.Context, p access.Person, team string, rows []figures.Row) map[string]string {
 	owners := map[string]string{}
 	for i := range rows {
-		if !strings.Contains(rows[i].Name, " ") { // else the use has no key
+		if !strings.Contains(rows[i].Name, " ") { // with a space it is use without a key
 			owners[rows[i].Name] = team
 		}
 	}
@@ -140,7 +140,7 @@ func (s *site) ownersOf(ctx context.Context, p access.Person, team string, rows 
 		var list []teams.Spec
 		var err error
 		if list, more, err = s.Teams.Page(ctx, p, after, atOnce); err != nil || len(list) == 0 {
-			return owners // the rows have no links then
+			return owners // then the rows have no links
 		}
 		for i := range list {
 			for _, k := range list[i].Keys {
@@ -182,7 +182,7 @@ func (v moneyView) MonthName() string {
 	return at.Format("January")
 }
 
-// Class is the class of a row's part of the chart; empty: the chart is not divided.
+// Class returns the class of a row's part of the chart; empty: the chart is not divided.
 func (v moneyView) Class(name string) string {
 	switch i := slices.Index(v.drawn, rowName(v.By, name)); {
 	case v.drawn == nil:
@@ -194,7 +194,7 @@ func (v moneyView) Class(name string) string {
 	}
 }
 
-// Counted are the amounts of a row but its spend. Requests are of no kind.
+// Counted returns the amounts of a row except spend. Kinds have no requests.
 func (v moneyView) Counted(a unit.Amounts) []unitAmount {
 	if v.By == "kind" {
 		return beside(a)
@@ -202,7 +202,7 @@ func (v moneyView) Counted(a unit.Amounts) []unitAmount {
 	return counts(a)
 }
 
-// Span is the days, in words.
+// Span returns the days, in words.
 func (v moneyView) Span() string { return spanText(v.From, v.To) }
 
 // RowURL returns the address of the rows behind a row.
@@ -245,7 +245,7 @@ func moneyURL(path string, q figures.MoneyQuery, by string) string {
 	return path + "?" + values.Encode()
 }
 
-// readMoneyQuery reads the query. Without one it is the current month by team.
+// readMoneyQuery reads the query. The default is the current month by team.
 func readMoneyQuery(r *http.Request, now time.Time) (q figures.MoneyQuery, fault string) {
 	today := now.UTC()
 	values := r.URL.Query()
@@ -267,7 +267,7 @@ func readMoneyQuery(r *http.Request, now time.Time) (q figures.MoneyQuery, fault
 	return q, fault
 }
 
-// day returns a text if it is a day, else "": a browser shows no other one.
+// day returns the text if it is a day, else "": a browser's date field shows only days.
 func day(text string) string {
 	if _, err := time.Parse(time.DateOnly, text); err != nil {
 		return ""
@@ -275,8 +275,8 @@ func day(text string) string {
 	return text
 }
 
-// before are the days to compare with: of the month before as many, if the first is the first of a month, else as many as there are.
-// It is nil if they have no names.
+// before returns the days for comparison: for days from the first of a month on, as many of the previous month, else as many days just
+// before. It is nil if the ledger cannot have them.
 func before(q figures.MoneyQuery) *figures.MoneyQuery {
 	from, _ := time.Parse(time.DateOnly, q.From)
 	to, _ := time.Parse(time.DateOnly, q.To)
@@ -294,18 +294,18 @@ func before(q figures.MoneyQuery) *figures.MoneyQuery {
 	return &q
 }
 
-// BeforeURL is the address of the days to compare with.
+// BeforeURL returns the address of the days for comparison.
 func (v moneyView) BeforeURL() string { return moneyURL("/money", *v.Before, v.By) }
 
-// BeforeSpan is those days, in words.
+// BeforeSpan returns those days, in words.
 func (v moneyView) BeforeSpan() string { return spanText(v.Before.From, v.Before.To) }
 
-// Compared reports whether rows have a change: days have other names, and days without spend say nothing about it.
+// Compared reports whether rows show a change. Rows by day do not, because their names differ, nor do rows if nothing was spent before.
 func (v moneyView) Compared() bool {
 	return v.Was != nil && v.By != "day" && v.Was.Total.Used[limit.Spend] != 0
 }
 
-// Change is by how much the spend of a row differs from that of the days before, in words.
+// Change returns the change of a row's spend from the days before, in words.
 func (v moneyView) Change(name string, spend int64) string {
 	was := int64(0)
 	for i := range v.Was.Rows {
@@ -316,7 +316,7 @@ func (v moneyView) Change(name string, spend int64) string {
 	return changeText(was, spend)
 }
 
-// TotalChange is the same of all rows.
+// TotalChange returns the change of all rows' spend.
 func (v moneyView) TotalChange() string {
 	return changeText(v.Was.Total.Used[limit.Spend], v.Total.Used[limit.Spend])
 }
@@ -333,7 +333,7 @@ func changeText(was, is int64) string {
 	return sign + grouped(whole) + " %"
 }
 
-// thisMonth is the preset of the month so far.
+// thisMonth is the index of the preset of the month so far.
 const thisMonth = 3
 
 func presets(q figures.MoneyQuery, now time.Time) []choice {

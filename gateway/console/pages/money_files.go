@@ -16,7 +16,7 @@ import (
 // files are the exports of Money.
 type files struct{ Deps }
 
-// read reads the person and the query of a file's request; ok is false if it has been answered.
+// read reads the person and the query of a file's request; if ok is false, it has answered.
 func (f files) read(w http.ResponseWriter, r *http.Request) (p access.Person, q figures.MoneyQuery, ok bool) {
 	p = access.From(r.Context())
 	q, fault := readMoneyQuery(r, f.Now())
@@ -39,7 +39,7 @@ func plainProblem(w http.ResponseWriter, err error) {
 	http.Error(w, e.Sentence(), e.Status())
 }
 
-// money is the table as CSV, with exact amounts.
+// money writes the table as CSV, with exact amounts.
 func (f files) money(w http.ResponseWriter, r *http.Request) {
 	p, q, ok := f.read(w, r)
 	if !ok {
@@ -65,14 +65,14 @@ func (f files) money(w http.ResponseWriter, r *http.Request) {
 		}
 		_ = out.Write(row)
 	}
-	out.Flush() // a browser that left gets nothing more
+	out.Flush() // fails only if the browser has left
 }
 
 // filePatient bounds a browser's time to read a team's part of a file.
 const filePatient = 30 * time.Second
 
-// bill is the bill, as sluice usage --focus writes it. If reading fails midway the connection is cut, so that the browser does
-// not take the bill for complete.
+// bill writes the bill like sluice usage --focus. If a read fails midway, it cuts the connection, so that the bill does not look
+// complete.
 func (f files) bill(w http.ResponseWriter, r *http.Request) {
 	p, q, ok := f.read(w, r)
 	if !ok {
@@ -88,13 +88,13 @@ func (f files) bill(w http.ResponseWriter, r *http.Request) {
 	}
 	out := http.NewResponseController(w)
 	err = f.Figures.Bill(r.Context(), p, q, func(rows []limit.Row) error {
-		_ = out.SetWriteDeadline(time.Now().Add(filePatient)) // a writer without deadlines has none
+		_ = out.SetWriteDeadline(time.Now().Add(filePatient)) // fails only for writers without deadlines
 		bill.AddLedger(rows)
 		return bill.Flush()
 	})
 	switch {
 	case err == nil:
-		_ = bill.Flush() // a browser that left gets nothing more
+		_ = bill.Flush() // fails only if the browser has left
 	case file.begun:
 		panic(http.ErrAbortHandler)
 	default:

@@ -17,17 +17,16 @@ import (
 
 type nowView struct {
 	figures.Now
-	Day    bool
-	Figure chart.Figure
-	// Requests and Refused are those of the steps shown.
-	Requests, RefusedShown int64
+	Day                    bool
+	Figure                 chart.Figure
+	Requests, RefusedShown int64  // of the shown steps
 	Midnight               string // for links to today's requests
-	TodayURL, ShownURL     string // the rows of today's spend, and the requests of the steps shown
-	Away                   bool   // nothing could be read but Wrong
+	TodayURL, ShownURL     string // the rows of today's spend, and the requests of the shown steps
+	Away                   bool   // only Wrong could be read
 	Wrong                  []wrong
 }
 
-// wrong is a fault, with the page that shows more of it.
+// wrong is a fault, and the page that shows more of it.
 type wrong struct {
 	figures.Fault
 	Title, URL string
@@ -53,9 +52,9 @@ func wrongs(list []figures.Fault) (all []wrong) {
 			w.Title, w.URL = "Hook "+f.Subject, "/events?"+url.Values{"hook": {f.Subject}}.Encode()
 		case "process":
 			w.Title = title(unit.Name(f.Subject))
-			w.Text = strings.TrimPrefix(f.Text, w.Title+" ") // Redis has been away
+			w.Text = strings.TrimPrefix(f.Text, w.Title+" ") // such as "Redis has been away"
 		}
-		if f.Subject == "" && f.Kind != "service" || f.Subject == "the house" { // several more, or no team
+		if f.Subject == "" && f.Kind != "service" || f.Subject == "the house" { // several more faults, or no team
 			w.Title, w.URL = f.Subject, ""
 		}
 		all = append(all, w)
@@ -101,7 +100,7 @@ func stepsFigure(steps []figures.Step, step time.Duration) chart.Figure {
 		chart.Series{Class: "a", Name: "served"}, chart.Series{Class: "b", Name: "refused"}, chart.Series{Class: "c", Name: "failed at the service"})
 }
 
-// requestsURL is the address of the requests of some time that fit; to may be zero.
+// requestsURL returns the address of the requests of a span that match fit; to may be zero.
 func requestsURL(from, to time.Time, fit url.Values) string {
 	q := url.Values{"from": {from.UTC().Format(time.RFC3339)}}
 	if !to.IsZero() {

@@ -15,10 +15,10 @@ import (
 	"sluice/policy/unit"
 )
 
-// grouped writes a whole number with commas: 12,345.
+// grouped formats a whole number with commas: 12,345.
 func grouped(n int64) string { return strings.Replace(unit.Grouped(n), "-", "−", 1) }
 
-// compact writes a number in at most four digits: 1.24 M. The exact one belongs in the tooltip.
+// compact formats a number with few digits: 1.24 M. The exact number belongs in the tooltip.
 func compact(n int64) string {
 	if n < 1e5 {
 		return grouped(n)
@@ -27,7 +27,7 @@ func compact(n int64) string {
 	return significant(float64(n)/size) + "\u00a0" + word
 }
 
-// significant writes a number with three significant digits.
+// significant formats a number with three significant digits.
 func significant(x float64) string {
 	switch {
 	case x == 0:
@@ -40,7 +40,7 @@ func significant(x float64) string {
 	return strconv.FormatFloat(x, 'f', 2, 64)
 }
 
-// money writes an amount of money with the given decimals; the element's value is the exact amount, as sluice usage prints it.
+// money formats an amount of money with some decimals; the element's value is the exact amount, as sluice usage prints it.
 func money(m unit.Money, n int64, decimals int) template.HTML {
 	if n == 0 && decimals > 2 {
 		return count(0) // a column of costs has many of them
@@ -49,7 +49,7 @@ func money(m unit.Money, n int64, decimals int) template.HTML {
 	return exactly(exact, rounded(m, n, decimals))
 }
 
-// rounded is money with a fixed number of decimals. An amount that would round to zero is marked as small.
+// rounded formats money with a fixed number of decimals. An amount that would round to zero is "<0.01" or so.
 func rounded(m unit.Money, n int64, decimals int) string {
 	scale := int64(math.Pow10(decimals))
 	part := m.Parts() / scale
@@ -68,13 +68,13 @@ func rounded(m unit.Money, n int64, decimals int) string {
 	return fmt.Sprintf("%s%s.%0*d", sign, grouped(parts/scale), decimals, parts%scale)
 }
 
-// count writes a whole number that programs can read too.
+// count formats a whole number that programs can read, too.
 func count(n int64) template.HTML { return exactly(strconv.FormatInt(n, 10), grouped(n)) }
 
-// brief writes a large number short, with the exact one as the element's value and in the tooltip.
+// brief is compact with the exact number as the element's value and in the tooltip.
 func brief(n int64) template.HTML { return exactly(strconv.FormatInt(n, 10), compact(n)) }
 
-// exactly marks what is shown with its exact value. Both consist of digits and signs.
+// exactly writes an element with the shown number and its exact value. Both consist of digits and signs.
 func exactly(value, shown string) template.HTML {
 	shown = template.HTMLEscapeString(shown)
 	if value == "0" {
@@ -102,13 +102,13 @@ func counts(a unit.Amounts) (list []unitAmount) {
 	return list
 }
 
-// beside returns those but requests; without amounts, the units.
+// beside returns the amounts of all units but spend and requests; without an argument they are 0.
 func beside(a ...unit.Amounts) []unitAmount { return counts(append(a, unit.Amounts{})[0])[1:] }
 
-// of returns the amount of the unit with a name.
+// of returns the amount of the named unit.
 func of(name string, a unit.Amounts) int64 { return a[slices.Index(unit.Names[:], unit.Name(name))] }
 
-// narrow writes an amount for a narrow column: token counts are large.
+// narrow formats an amount for a narrow column: token counts are large.
 func narrow(a unitAmount) template.HTML {
 	if a.Unit == teams.UnitTokens {
 		return brief(a.N)
@@ -116,7 +116,7 @@ func narrow(a unitAmount) template.HTML {
 	return count(a.N)
 }
 
-// amount is an amount of a unit in a limit: money has two decimals.
+// amount formats an amount of a limit: money has two decimals.
 func amount(m unit.Money, name unit.Name, n int64) template.HTML {
 	if name == teams.UnitSpend {
 		return money(m, n, 2)
@@ -124,7 +124,7 @@ func amount(m unit.Money, name unit.Name, n int64) template.HTML {
 	return count(n)
 }
 
-// span writes a duration in words: 0.42 ms, 812 ms, 3.2 s, 4 min 10 s, 3 h 5 min, 12 days.
+// span formats a duration: 0.42 ms, 812 ms, 3.2 s, 4 min 10 s, 3 h 5 min, 12 days.
 func span(d time.Duration) string {
 	switch ms := float64(d) / float64(time.Millisecond); {
 	case d < 0:
@@ -143,7 +143,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// milliseconds writes a duration as a number, for a column whose heading names the unit.
+// milliseconds formats a duration as a number, for a column whose heading has the unit.
 func milliseconds(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
@@ -155,7 +155,7 @@ func milliseconds(d time.Duration) string {
 	return grouped(int64(math.Round(ms)))
 }
 
-// several writes a number with its noun: 1 key, 3 keys.
+// several formats a number with its noun: 1 key, 3 keys.
 func several(n int64, noun string) string {
 	return grouped(n) + " " + unit.Noun(n, noun+"s")
 }
@@ -165,12 +165,12 @@ const pageLength = 100
 
 // pager is one page of a list.
 type pager struct {
-	From, To       int // the rows shown, from 1
+	From, To       int // the shown rows, from 1
 	Previous, Next string
 }
 
-// newPager computes the page with a query's number, of the given rows. A number out of range selects the nearest page. link
-// returns a page's address.
+// newPager computes the page with a query's number of a list with rows rows. A number out of range selects the nearest page. link returns
+// a page's address.
 func newPager(number string, rows int, link func(page string) string) (p pager, first, end int) {
 	n, err := strconv.Atoi(number)
 	pages := max((rows+pageLength-1)/pageLength, 1)
@@ -188,7 +188,7 @@ func newPager(number string, rows int, link func(page string) string) (p pager, 
 	return p, first, end
 }
 
-// nameOfKind writes the name of a row by kind for people: image 1048576 as image up to 1024 × 1024.
+// nameOfKind formats the name of a row by kind for people: image 1048576 as image up to 1024 × 1024.
 func nameOfKind(name string) string {
 	kind, size, _ := strings.Cut(name, " ")
 	return strings.TrimSpace(kind + " " + price.SizeText(size))

@@ -1,17 +1,16 @@
 // Package pages renders the console's pages: Now, Teams, Tasks, Requests, Money, Accounts, Rules, Audit
 // and Config.
 //
-// It renders data from the interfaces in deps.go, and stores no figures. Every page is whole without a script; a script makes
-// times local and replaces the live part of a page with what the server sends. No page has inline code or inline styles. The
-// request's [access.Person] limits which teams a page shows.
+// It renders data from the interfaces in deps.go, and stores no figures. Every page works without a script; a script makes times local and
+// replaces the live part of a page by what the server sends. No page has inline code or inline styles. The request's [access.Person]
+// decides which teams a page shows.
 //
-// Charts are drawn here as SVG rather than by a script: they work without one, scale to any screen, follow the colours of light
-// and dark, and each has a list of the same figures below it.
+// Charts are SVG from the server: they work without a script, scale to any screen, follow the light and the dark scheme, and each has a
+// list of the same figures below it.
 package pages
 
 import (
 	"embed"
-	"io/fs"
 	"net/http"
 
 	"sluice/gateway/console/access"
@@ -20,8 +19,7 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// New returns the pages. Their paths are in the table below; every other one gets a 404 page. The request's context must have the
-// person.
+// New returns the pages. Every path that is not in the table below gets a 404 page. The request's context must have the person.
 func New(deps Deps) http.Handler {
 	s, t := &site{Deps: deps, feeds: newFeeds()}, teamPages{deps}
 	k := keyPages{t}
@@ -77,11 +75,7 @@ func New(deps Deps) http.Handler {
 
 // Assets returns the stylesheet and the scripts, below /assets/. They contain nothing secret: the login page needs them too.
 func Assets() http.Handler {
-	files, err := fs.Sub(assetFiles, ".")
-	if err != nil {
-		panic(err) // they are embedded
-	}
-	server := http.FileServerFS(files)
+	server := http.FileServerFS(assetFiles)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=300")
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -227,7 +227,7 @@ func TestACancelledTaskWaitedUntilItsEnd(t *testing.T) {
 func door(t *testing.T, name string, data any) *html.Node {
 	t.Helper()
 	w := httptest.NewRecorder()
-	if err := pages.Door().ExecuteTemplate(w, name, data); err != nil {
+	if err := pages.LoginTemplates().ExecuteTemplate(w, name, data); err != nil {
 		t.Fatal(err)
 	}
 	return parse(t, w)

@@ -14,16 +14,16 @@ import (
 // fault is a problem as a page shows it.
 type fault struct {
 	*teams.Problem
-	form string // the form on the page that the problem concerns; empty: none
+	form string // the form that the problem concerns; empty: none
 }
 
 // Under reports whether the fault concerns a form, such as "mint". A nil fault concerns none.
 func (f *fault) Under(form string) bool { return f != nil && f.form == form }
 
-// Status is that of the page.
+// Status returns the HTTP status of the page.
 func (f *fault) Status() int { return console.Status(f.Code) }
 
-// Sentence says what is wrong, what is allowed, and what to do.
+// Sentence returns what is wrong, what is allowed, and what to do.
 func (f *fault) Sentence() string {
 	text := sentence(f.Text)
 	if f.Allowed != "" && !strings.Contains(f.Text, f.Allowed) {
@@ -35,7 +35,7 @@ func (f *fault) Sentence() string {
 	return text
 }
 
-// sentence writes a clause as a sentence.
+// sentence makes a clause a sentence.
 func sentence(text string) string {
 	if text == "" {
 		return ""
@@ -76,7 +76,7 @@ var (
 	errNobody    = &teams.Problem{Code: console.CodeLogin, Text: "you are not signed in, or your session has ended"}
 )
 
-// titleOf names a status in words.
+// titleOf returns the title of a page with a status.
 func titleOf(status int) string {
 	switch status {
 	case http.StatusNotFound:

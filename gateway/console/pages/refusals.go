@@ -22,23 +22,23 @@ type refusalsView struct {
 	Spans    []choice
 	Figure   chart.Figure
 	Rows     []refusedRow
-	AllURL   string // of the rows of all
+	AllURL   string // of all these requests
 	Span     string
 }
 
-// KeptCount is Kept as counts have it.
+// KeptCount returns Kept in the type of counts.
 func (v refusalsView) KeptCount() int64 { return int64(v.Kept) }
 
-// refusedRow is a group with the class of its columns, and its requests' address.
+// refusedRow is a group with the class of its columns and the address of its requests.
 type refusedRow struct {
 	figures.RefusedGroup
 	Class, URL string
 }
 
-// groupClasses are the classes of the groups that a chart has apart; the others are drawn together, in the last.
+// groupClasses are the classes of the groups that a chart shows separately; the others share the last one.
 var groupClasses = []string{"c", "b", "a", "e", "d", "f"}
 
-// refusals groups what was refused by reason, limit, rule or model, over time.
+// refusals groups refusals by reason, limit, rule or model, over time.
 func (s *site) refusals(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
 	v := refusalsView{By: asked(q, "by"), Team: asked(q, "team"), Span: "in the last hour"}
@@ -89,7 +89,7 @@ func refusalsURL(by, team, span string) string {
 	return "/refusals?" + values.Encode()
 }
 
-// refusedFigure draws refusals over time, the most frequent groups apart. fit selects their requests.
+// refusedFigure draws refusals over time, the largest groups separately. fit selects the requests of the links.
 func refusedFigure(r *figures.Refused, fit url.Values) chart.Figure {
 	apart := min(len(r.Groups), len(groupClasses)-1)
 	if len(r.Groups) == len(groupClasses) {

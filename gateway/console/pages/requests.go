@@ -22,13 +22,13 @@ import (
 
 type requestsView struct {
 	recent.Page
-	Asked map[string]string // the parameters of the filter, without spaces around them
-	Wrong map[string]string // what is wrong with one
+	Asked map[string]string // the parameters of the filter, trimmed
+	Wrong map[string]string // the faults of parameters
 	More  string
 	Any   bool  // a filter is set
-	Rest  bool  // one of the fields that are folded is
-	Kept  int64 // of All refused requests that the filter asks for
-	All   int64 // 0: the filter asks for others, or all are kept
+	Rest  bool  // a folded field is set
+	Kept  int64 // how many of All are kept
+	All   int64 // refused requests that match the filter; 0: it selects others, or all are kept
 }
 
 // requests lists the newest requests.
@@ -68,7 +68,7 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	return view{page: "requests", title: "Requests", data: v, live: filter.Cursor == ""}, nil
 }
 
-// count says how many refused requests there were, if the filter asks for refused ones of some time and maybe a team.
+// count sets Kept and All, if the filter selects refused requests of a span and perhaps a team, and nothing else.
 func (v *requestsView) count(ctx context.Context, s *site, p access.Person, f recent.Filter) {
 	for name, value := range v.Asked {
 		if value != "" && !slices.Contains([]string{"team", "refusal", "from", "to"}, name) {
@@ -81,7 +81,7 @@ func (v *requestsView) count(ctx context.Context, s *site, p access.Person, f re
 		}
 		found, err := s.Figures.Refused(ctx, p, q)
 		if err != nil {
-			return // the list is there
+			return // the page shows the list without the counts
 		}
 		for _, g := range found.Groups {
 			if f.Refusal == g.Name {
@@ -97,10 +97,10 @@ func (v *requestsView) count(ctx context.Context, s *site, p access.Person, f re
 	}
 }
 
-// foldedFilters are the fields of the filter that are shown when they are asked for, or one is used.
+// foldedFilters are the fields of the filter that are folded unless one is set.
 var foldedFilters = []string{"endpoint", "rule", "limited", "refusal", "to"}
 
-// requestHints say what is allowed in a field of the filter.
+// requestHints return what is allowed in a field of the filter.
 var requestHints = map[string]func(now time.Time) string{
 	"status": func(time.Time) string { return "Give an HTTP status such as 429, or 4xx, 5xx or failed." },
 	"from":   hintMoment,
@@ -112,7 +112,7 @@ func hintMoment(now time.Time) string {
 	return "Give a time such as " + now.UTC().Format("2006-01-02T15:04") + "."
 }
 
-// readMoment reads RFC 3339, or the value of a browser's time field, in UTC.
+// readMoment parses RFC 3339, or the value of a browser's time field, in UTC.
 func readMoment(text string) (at time.Time, err error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
 		if at, err = time.Parse(layout, text); err == nil {
@@ -125,7 +125,7 @@ func readMoment(text string) (at time.Time, err error) {
 type requestView struct {
 	recent.Request
 	why.Answer
-	Broken []string // the rules that it breaks
+	Broken []string // the broken rules
 	Bar    *standing
 	Line   []member // in the order of the log
 	Trace  string
@@ -135,9 +135,9 @@ type requestView struct {
 type standing struct {
 	Was  telemetry.Limit
 	Bar  chart.Limit
-	Name string // with whose it is
+	Name string // with its owner
 	Unit unit.Name
-	Rate bool // what was used of it is not known
+	Rate bool // only what is left of it is known
 }
 
 func newStanding(r *recent.Request) *standing {
@@ -152,7 +152,7 @@ func newStanding(r *recent.Request) *standing {
 	return &standing{l, chart.NewLimit(used, l.Held, l.Limit), r.LimitName(), unit.Name(l.Unit), rate}
 }
 
-// request shows why a request ended as it did, and its log line, which has no prompt and no key.
+// request shows why a request ended as it did, and its log line, which contains no prompt and no key.
 func (s *site) request(r *http.Request, p access.Person) (view, error) {
 	q, err := s.Figures.Request(r.Context(), p, r.PathValue("request"))
 	switch {
@@ -168,7 +168,7 @@ func (s *site) request(r *http.Request, p access.Person) (view, error) {
 // member is a member of a log line; Value is JSON.
 type member struct{ Name, Value string }
 
-// membersOf lists the members of a log line in their order.
+// membersOf returns the members of a log line in order.
 func membersOf(line string) (list []member) {
 	d := json.NewDecoder(strings.NewReader(line))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

@@ -12,7 +12,7 @@ type searchView struct {
 	Found []figures.Found
 }
 
-// search leads to what has the whole id, and else lists what the text is found in.
+// search redirects to the only match of a whole id, else lists what was found.
 func (s *site) search(r *http.Request, p access.Person) (view, error) {
 	v := searchView{Text: asked(r.URL.Query(), "q")}
 	var err error

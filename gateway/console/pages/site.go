@@ -12,7 +12,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// contentPolicy allows files of this listener, and nothing inline.
+// contentPolicy allows files of this listener, but nothing inline.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -27,21 +27,21 @@ type site struct {
 
 // view is a handler's answer.
 type view struct {
-	page    string // name of the template; empty: only to
+	page    string // name of the template; empty: a redirect
 	title   string
 	status  int // 0: 200
 	data    any
 	live    bool     // the page's block "live" is sent again whenever it changes
-	liveURL string   // of the page that has the same block, if it is not this one
+	liveURL string   // of the page with the same block, if it is not this one
 	sources []string // further sources of pictures
-	to      string   // where to go instead
+	to      string   // the target of a redirect; empty: none
 	back    *crumb   // the page above; nil: none
 }
 
 // crumb is a link to the page above.
 type crumb struct{ Name, URL string }
 
-// handler answers a request for one page. With an error its view is ignored.
+// handler answers a request for one page. After an error its view is ignored.
 type handler func(r *http.Request, p access.Person) (view, error)
 
 // serve writes a handler's answer.
@@ -71,7 +71,7 @@ func (s *site) serve(h handler) http.Handler {
 	})
 }
 
-// wantsLive reports whether a browser requests the live part of a page, as it does every minute.
+// wantsLive reports whether a request is for the live part of a page. Browsers repeat it every minute.
 func wantsLive(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
@@ -120,7 +120,7 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, p access.Person, v 
 	_, _ = w.Write(text) //nolint:gosec // html/template has escaped the texts of others
 }
 
-// actor returns the person of a change, and the client's address.
+// actor returns the person as the actor of a change.
 func actor(r *http.Request, p access.Person) access.Actor {
 	return p.By(r.RemoteAddr, strings.TrimSpace(r.PostFormValue("reason")))
 }
@@ -137,7 +137,7 @@ func (s *site) render(v view, block string, r *http.Request, p access.Person) ([
 	return []byte(unmasked.Replace(b.String())), err
 }
 
-// problemPage returns the page of an error. That of a task's form leads back to the task.
+// problemPage returns the page of an error. For a task's form it leads back to the task.
 func problemPage(r *http.Request, p access.Person, e *fault) view {
 	var back *crumb
 	if id := r.PathValue("task"); id != "" && r.Method == http.MethodPost && p.Role != 0 {
@@ -163,7 +163,7 @@ type frame struct {
 	Person   access.Person
 	Role     string
 	Currency string
-	Done     string // the change just made, in words; empty: none
+	Done     string // the text about the completed change; empty: none
 	Zero     time.Time
 	Back     *crumb
 	Data     any
@@ -177,7 +177,7 @@ func newFrame(v view, r *http.Request, p access.Person, in unit.Currency) frame 
 	if f.LiveURL = v.liveURL; v.live {
 		f.LiveURL = r.URL.RequestURI()
 	}
-	here := r.URL.Path // or the page above
+	here := r.URL.Path
 	if v.back != nil {
 		here = v.back.URL
 	}
@@ -189,7 +189,7 @@ func roleName(r access.Role) string {
 	return map[access.Role]string{access.Operator: "operator", access.Viewer: "viewer", access.Member: "member"}[r]
 }
 
-// done has the words for a completed change, by the query's value done.
+// done has the texts about a completed change, by the query's value done.
 var done = map[string]string{
 	"created":  "The team was created. It has no key yet: make one below.",
 	"changed":  "The change was made. It is in force on every replica within 2 seconds.",
@@ -206,5 +206,5 @@ var done = map[string]string{
 	"canceled": "The service was asked to cancel the task. The task ends when the service says so.",
 }
 
-// asked returns a query's value, without the spaces that a paste leaves around it.
+// asked returns a query's value without the spaces that a paste may leave around it.
 func asked(q url.Values, name string) string { return strings.TrimSpace(q.Get(name)) }

@@ -9,18 +9,18 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// startView shows how a program begins with a key, and its first request.
+// startView shows how to start with a key, and its last request.
 type startView struct {
 	Team, ID string
 	Snippets []snippet
-	First    *recent.Request // the newest one with the key; nil: none yet
-	Asked    bool            // whether there was one could be read
+	First    *recent.Request // the newest request with the key; nil: none yet
+	Asked    bool            // First could be read
 }
 
 // snippet is something to paste.
 type snippet struct{ Name, Text string }
 
-// start shows how to begin with a key; the key itself is shown where it is made.
+// start shows how to start with a key, but not the key itself, which is shown only when it is made.
 func (s keyPages) start(r *http.Request, p access.Person) (view, error) {
 	t, err := s.Teams.Show(r.Context(), p, r.PathValue("team"))
 	if err != nil {
@@ -31,7 +31,7 @@ func (s keyPages) start(r *http.Request, p access.Person) (view, error) {
 	return view{page: "start", title: "Start with key " + id, data: v, live: true, back: &crumb{id, keyURL(t.ID, id)}}, nil
 }
 
-// startOf is what to paste for a team, and the newest request with a key.
+// startOf returns the snippets for a team, and the newest request with a key.
 func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id string) startView {
 	v := startView{Team: t.ID, ID: id}
 	page, err := s.Figures.RequestList(r.Context(), p, recent.Filter{Teams: []string{t.ID}, Key: id, Size: 1})
@@ -55,8 +55,8 @@ func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id st
 	return v
 }
 
-// snippets are requests of a small text in the forms that teams use most; MODEL stays where the team has no single model. The key is in a
-// variable, so that it stands once on the page that shows it.
+// snippets are requests for a short text in the most used forms. MODEL stays if the team has no model without wildcards. The key is in a
+// variable, so that the page that shows it has it once.
 var snippets = []snippet{
 	{"curl, OpenAI’s interface", `curl BASE/v1/chat/completions -H "Authorization: Bearer $SLUICE_KEY" -H "Content-Type: application/json" \
   -d '{"model":"MODEL","messages":[{"role":"user","content":"What is a sluice?"}]}'`},
@@ -75,5 +75,5 @@ const answer = await client.chat.completions.create({ model: "MODEL", messages: 
 console.log(answer.choices[0].message.content);`},
 }
 
-// startURL is the address of the page that shows how to begin with a key.
+// startURL returns the address of the page that shows how to start with a key.
 func startURL(team, key string) string { return keyURL(team, key) + "/start" }

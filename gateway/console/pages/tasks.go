@@ -81,7 +81,7 @@ func (s *site) task(r *http.Request, p access.Person) (view, error) {
 	return out, nil
 }
 
-// life computes the timeline: made, begun, ended. An open task lasts until now.
+// life computes the timeline: created, begun, ended. An open task lasts until now.
 func (v *taskView) life() {
 	end := v.Ended
 	if v.Open {
@@ -92,12 +92,11 @@ func (v *taskView) life() {
 		made = v.Created
 	}
 	begun := v.Begun
-	waits := v.State == string(cache.Pending) || v.State == string(cache.Canceled) // the service cancels only what waits
+	waits := v.State == string(cache.Pending) || v.State == string(cache.Canceled) // the service cancels only waiting tasks
 	if begun.IsZero() && !waits && !v.Open {
 		begun = made
 	}
-	classes := []string{"e", "a"}
-	v.Line = chart.Timeline([]time.Time{made, begun, end}, classes...)
+	v.Line = chart.Timeline([]time.Time{made, begun, end}, "e", "a")
 	switch {
 	case begun.IsZero() && !end.IsZero():
 		v.Queue = end.Sub(made)
@@ -120,7 +119,7 @@ func traceURL(template, id string) string {
 
 var plainHost = regexp.MustCompile(`^[a-zA-Z0-9.-]+(:[0-9]+)?$`)
 
-// originOf returns the origin of a picture's address; empty: not a picture's address.
+// originOf returns the origin of a picture's address; empty: not a valid address.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || !plainHost.MatchString(u.Host) {
@@ -149,7 +148,7 @@ func (s *site) cancel(r *http.Request, p access.Person) (view, error) {
 	return view{to: taskURL(team, id) + "?done=canceled"}, nil
 }
 
-// taskURL is the address of a task's page.
+// taskURL returns the address of a task's page.
 func taskURL(team, id string) string {
 	return "/teams/" + url.PathEscape(team) + "/tasks/" + url.PathEscape(id)
 }

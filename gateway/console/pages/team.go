@@ -22,9 +22,9 @@ type teamView struct {
 	Coming                       bool // not yet in force at this replica
 	Editable, MakesKeys, Adjusts bool
 	Limits                       []limitRow
-	Tags                         []limitRow // of the tag's values, the fullest first
+	Tags                         []limitRow // of the tag's values, fullest first
 	MoreTags                     int64      // hidden values
-	KeyRows                      []limitRow // of the keys with limits of their own, the fullest first
+	KeyRows                      []limitRow // of the keys with limits of their own, fullest first
 	KeyForm                      []group    // the own limits of a new key
 	MoreKeys                     int64      // hidden rows of the month by key
 	KeysURL                      string     // of the month by key
@@ -33,9 +33,9 @@ type teamView struct {
 	MoneyURL                     string
 	At                           time.Time
 	Midnight                     string     // for links to today's requests
-	Soon                         time.Time  // keys that end before are marked
+	Soon                         time.Time  // keys that end before this are marked
 	Error                        *fault     // of a form on this page
-	Form                         url.Values // what was typed into it
+	Form                         url.Values // the typed values of that form
 	Units                        [len(unit.Names)]teams.Unit
 }
 
@@ -44,7 +44,7 @@ func (s teamPages) team(r *http.Request, p access.Person) (view, error) {
 	return s.teamPage(r, p, nil)
 }
 
-// readTeam reads a team and its figures concurrently. coming reports that it is not in force yet.
+// readTeam reads a team and its figures concurrently. coming means that it is not in force yet.
 func readTeam(ctx context.Context, deps *Deps, p access.Person, id string) (t teams.Spec, f figures.TeamFigures, coming bool, err error) {
 	var errFigures error
 	var reading figures.Group
@@ -74,7 +74,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 		v.Limits[i].First = slices.Contains(f.Effective, i) && limitsOf(f.Report.Limits, f.Report.Limits[i].Unit) > 1
 	}
 	for _, c := range []limitRow{newCountRow("In flight at this replica", f.Concurrent), newCountRow("Open tasks", f.OpenTasks)} {
-		if c.Limit > 0 { // else any number
+		if c.Limit > 0 { // 0: no limit
 			v.Limits = append(v.Limits, c)
 		}
 	}

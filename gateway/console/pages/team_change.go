@@ -10,7 +10,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// own returns the fault of a form, or nil if the error does not concern the input: then it gets a separate page.
+// own returns the fault of a form; nil if the error is not about the input, and gets a separate page.
 func own(err error) *fault {
 	f := faultOf(err)
 	if f.Code == teams.CodeMissing || f.Code == teams.CodeForbidden || f.Status() >= http.StatusInternalServerError {
@@ -19,7 +19,7 @@ func own(err error) *fault {
 	return f
 }
 
-// after shows a team's page again, with the change or with its fault.
+// after shows a team's page again, with the change or its fault.
 func (s teamPages) after(r *http.Request, p access.Person, form, what string, err error) (view, error) {
 	team := r.PathValue("team")
 	if err == nil {

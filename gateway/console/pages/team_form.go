@@ -13,14 +13,14 @@ import (
 
 type formView struct {
 	ID, IDError string
-	Key         string // whose own limits it has; empty: it has a team
-	New, Lost   bool   // Lost: the team was changed meanwhile
-	Away        bool   // nothing can be saved now
+	Key         string // the key whose own limits it has; empty: it has a team
+	New, Lost   bool   // Lost: another person saved meanwhile
+	Away        bool   // nothing can be saved at the moment
 	Version     string
 	Groups      []group
 	Kept        []string // members that the form does not know
-	Error       string   // about no field
-	ErrorAt     *field   // the field that it concerns; nil: none
+	Error       string
+	ErrorAt     *field // the field that the error is about; nil: none
 	Reason      string
 	Action      string
 }
@@ -47,7 +47,7 @@ func (s teamPages) newTeam(r *http.Request, p access.Person) (view, error) {
 	return formPage(formView{New: true, Away: err != nil, Groups: s.emptyForm()}, 0)
 }
 
-// emptyForm is the form of a team, with the defaults in force.
+// emptyForm returns the form of a team, with the defaults in force.
 func (s teamPages) emptyForm() []group {
 	groups := teamForm()
 	if s.Defaults != nil {
@@ -109,7 +109,7 @@ func (s teamPages) formOf(r *http.Request, p access.Person) (formView, teams.Spe
 	return v, t, nil
 }
 
-// changeTeam makes the change, or shows the form again with its fault.
+// changeTeam changes the team, or shows the form again with its fault.
 func (s teamPages) changeTeam(r *http.Request, p access.Person) (view, error) {
 	v, t, err := s.formOf(r, p)
 	if err != nil {
@@ -124,8 +124,8 @@ func (s teamPages) changeTeam(r *http.Request, p access.Person) (view, error) {
 	return v.again(err, r.PostFormValue("version"), teamForm(), t.Members)
 }
 
-// again shows the form of a version that was not saved. If another person saved first, it shows beside each field the value of the members
-// that are in force: saving again overwrites it knowingly.
+// again shows a form that was not saved. If another person saved first, it shows the value in force beside each field that differs, so
+// that saving again overwrites it knowingly.
 func (v formView) again(err error, version string, current []group, members map[string]json.RawMessage) (view, error) {
 	if faultOf(err).Code != teams.CodeLost {
 		v.Version = version
@@ -160,7 +160,7 @@ func (v formView) refused(err error) (view, error) {
 	return formPage(v, about.Status())
 }
 
-// mark notes a fault at the first field that it concerns, and returns that; nil: it concerns none.
+// mark sets a fault at the first field that it is about, and returns the field; nil: none.
 func mark(groups []group, about *fault) (marked *field) {
 	each(groups, func(f *field) {
 		if marked == nil && (f.Name == about.Field || within(about.Field, f.Name)) {
@@ -170,7 +170,7 @@ func mark(groups []group, about *fault) (marked *field) {
 	return marked
 }
 
-// within reports whether a path lies below another, such as models[2] below models, or above it, such as quotas above quotas.images.
+// within reports whether a path is below another, such as models[2] below models, or above it, such as quotas above quotas.images.
 func within(path, other string) bool {
 	return strings.HasPrefix(path, other+".") || strings.HasPrefix(path, other+"[") || path != "" && strings.HasPrefix(other, path+".")
 }

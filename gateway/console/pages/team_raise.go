@@ -8,7 +8,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// formUntil is how a browser sends a moment of a form, without a zone.
+// formUntil is the layout of a browser's time field, which has no zone.
 const formUntil = "2006-01-02T15:04"
 
 // raise raises a quota of a team for a while.

@@ -25,12 +25,12 @@ type teamsView struct {
 	Found, All int
 	Refused    int64
 	House      *limitRow   // the nearest limit of all teams together; nil: none
-	Total      figures.Use // of those found
+	Total      figures.Use // of the found teams
 	Sort, Only string      // of the query
 	Heads      map[string]choice
 	Chips      []choice
-	Described  bool // one of those found has a description
-	Away       bool // nothing could be read: the teams are those that this process knows
+	Described  bool // a found team has a description
+	Away       bool // nothing could be read: the teams are those in force in this process
 }
 
 // teamRow is a team as a row of the list.
@@ -42,7 +42,7 @@ type teamRow struct {
 	Ends    bool      // a key ends soon
 }
 
-// near is how near the nearest limit is, in per cent; -1: there is none.
+// near returns the use of the nearest limit, in per cent; -1: there is none.
 func (t *teamRow) near() int {
 	if t.Nearest == nil {
 		return -1
@@ -50,13 +50,13 @@ func (t *teamRow) near() int {
 	return t.Nearest.Percent
 }
 
-// state puts teams that do not work first, then those in shadow.
+// state orders teams that do not work first, then those in shadow.
 func (t *teamRow) state() int {
 	return slices.IndexFunc([]string{"removing", "disabled", "shadow", ""}, func(flag string) bool { return flag == "" || t.Flag(flag) })
 }
 
-// teamRows returns the teams that the person sees, and the house's nearest limit; nil: none. It reads them and their figures concurrently.
-// With an error they are those that this process knows, without figures.
+// teamRows returns the teams that the person sees, and the house's nearest limit; nil: none. It reads teams and figures concurrently. With
+// an error it returns the teams in force in this process, without figures.
 func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow, house *limitRow, err error) {
 	var lines map[string]figures.TeamUse
 	var reading figures.Group
@@ -108,7 +108,7 @@ func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 	return view{page: "teams", title: "Teams", data: v}, nil
 }
 
-// teamOrders are the orders of the list beside the one by id, by the query's value; numbers have the largest first.
+// teamOrders are the orders of the list other than by id, by the query's value; numbers descend.
 var teamOrders = map[string]func(a, b *teamRow) int{
 	"near":  func(a, b *teamRow) int { return cmp.Compare(b.near(), a.near()) },
 	"state": func(a, b *teamRow) int { return cmp.Compare(a.state(), b.state()) },
@@ -124,7 +124,7 @@ var teamOrders = map[string]func(a, b *teamRow) int{
 	"owner":   func(a, b *teamRow) int { return cmp.Compare(a.Owner, b.Owner) },
 }
 
-// teamChips choose some teams, by the query's value.
+// teamChips are filters of teams, by the query's value.
 var teamChips = map[string]func(t *teamRow) bool{
 	"near":     func(t *teamRow) bool { return t.near() >= 80 },
 	"refused":  func(t *teamRow) bool { return t.Refused > 0 },
@@ -143,7 +143,7 @@ func (v *teamsView) url(sort, only string) string {
 	return "/teams?" + q.Encode()
 }
 
-// links fills the headings, which sort, and the chips that choose any team.
+// links sets the headings, which sort, and the chips that select at least one team.
 func (v *teamsView) links(all []teamRow) {
 	for name := range teamOrders {
 		v.Heads[name] = choice{name, v.url(name, v.Only), v.Sort == name}
@@ -170,10 +170,5 @@ func (v *teamsView) links(all []teamRow) {
 // contains reports whether one of the texts has the words, ignoring case.
 func contains(words string, texts ...string) bool {
 	words = strings.ToLower(words)
-	for _, text := range texts {
-		if strings.Contains(strings.ToLower(text), words) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), words) })
 }

@@ -21,7 +21,7 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templatesBy has the templates for each form of money.
+// templatesBy has the templates for each resolution of money.
 var templatesBy = [...]func() map[string]*template.Template{
 	unit.Nanos:  sync.OnceValue(func() map[string]*template.Template { return parseTemplates(unit.Nanos) }),
 	unit.Micros: sync.OnceValue(func() map[string]*template.Template { return parseTemplates(unit.Micros) }),
@@ -34,7 +34,7 @@ func parseTemplates(m unit.Money) map[string]*template.Template {
 	shared := template.Must(template.New("shared").Funcs(functions).Funcs(moneyFunctions(m)).ParseFS(templateFiles, "templates/shared/*.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
-		panic(err) // they are embedded
+		panic(err) // cannot happen: the folder is embedded
 	}
 	all := map[string]*template.Template{}
 	for _, file := range files {
@@ -46,14 +46,13 @@ func parseTemplates(m unit.Money) map[string]*template.Template {
 	return all
 }
 
-// Door returns the templates of the pages "login" and "sessions". "login" shows Problem, SignOn and Next; "sessions" shows
-// Person, Role and Sessions, each with ID, Who, Role, Client, Agent, Began, Ends and Own.
-func Door() *template.Template {
+// LoginTemplates returns the templates of the pages "login" and "sessions", which get [console.LoginPage] and [console.SessionsPage].
+func LoginTemplates() *template.Template {
 	return template.Must(template.Must(template.New("shared").Funcs(functions).Funcs(moneyFunctions(unit.Nanos)).ParseFS(templateFiles, "templates/shared/*.html")).ParseFS(templateFiles, "templates/door/*.html"))
 }
 
-// unmasked shows the characters that would reverse the following text, so that a text cannot look like another one. Direction
-// marks, which Arabic and Hebrew need, stay.
+// unmasked replaces the characters that reverse the following text, so that a text cannot look like another one. Direction marks, which
+// Arabic and Hebrew need, stay.
 var unmasked = strings.NewReplacer(
 	"\u202a", "[U+202A]", "\u202b", "[U+202B]", "\u202c", "[U+202C]", "\u202d", "[U+202D]", "\u202e", "[U+202E]",
 	"\u2066", "[U+2066]", "\u2067", "[U+2067]", "\u2068", "[U+2068]", "\u2069", "[U+2069]",
@@ -92,13 +91,13 @@ var functions = template.FuncMap{
 	"seg":     url.PathEscape,
 	"lower":   strings.ToLower,
 	"dotted":  dotted,
-	"plain":   unmasked.Replace, // for pages that others render; our own are unmasked as a whole
+	"plain":   unmasked.Replace, // for pages that package console renders; our own are unmasked as a whole
 	"limit":   newLimitRow,
 	"pages":   func(p access.Person) []entry { return entries(p, "") },
 	"list":    func(v ...any) []any { return v },
 }
 
-// moneyFunctions are those that write amounts of money.
+// moneyFunctions are the functions that format amounts of money.
 func moneyFunctions(m unit.Money) template.FuncMap {
 	return template.FuncMap{
 		"own":    func(k teams.Key, word string) string { return ownLimits(&k, unit.Currency{Word: word, Money: m}) },
@@ -109,7 +108,7 @@ func moneyFunctions(m unit.Money) template.FuncMap {
 	}
 }
 
-// agent names the browser and the system of a user agent; other programs by their first word.
+// agent returns the browser and the system of a user agent, or the first word of another program's.
 func agent(text string) string {
 	name := func(words ...string) string {
 		for i := 0; i < len(words); i += 2 {
@@ -134,10 +133,10 @@ func agent(text string) string {
 	return browser
 }
 
-// A name of more characters than longName may be broken into lines.
+// longName is the number of characters up to which a name is never broken into lines.
 const longName = 11
 
-// name writes a name. A long one takes what room its table has, in several lines if it must.
+// name writes a name. A long name may be broken into lines if its table has no room.
 func name(text string) template.HTML {
 	class := "name"
 	if utf8.RuneCountInString(text) > longName {
@@ -151,7 +150,7 @@ func dotted(name string) template.HTML {
 	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>", "/", "/<wbr>").Replace(template.HTMLEscapeString(name))) //nolint:gosec // it is escaped
 }
 
-// whole is any integer type.
+// whole converts any signed integer type.
 func whole(n any) int64 { return reflect.ValueOf(n).Int() }
 
 // The forms of a moment; a script shows the same parts in the person's own time.
@@ -164,7 +163,7 @@ const (
 
 var layouts = map[string]string{formSecond: "2 Jan 15:04:05", formMinute: "2 Jan 2006, 15:04", formDay: "2 Jan 2006", formClock: "15:04"}
 
-// moment writes a time in UTC, in full in the tooltip.
+// moment writes a time in UTC, with the full time in the tooltip.
 func moment(form string, t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -174,7 +173,7 @@ func moment(form string, t time.Time) template.HTML {
 		t.Format("2006-01-02 15:04:05 UTC") + `">` + t.Format(layouts[form]) + ` UTC</time>`)
 }
 
-// until writes when a raise ends: at midnight in UTC, if that is the end of the running day.
+// until writes when a raise ends: "midnight" if that is the end of today in UTC.
 func until(end, now time.Time) template.HTML {
 	if end = end.UTC(); !end.Equal(midnight(now).AddDate(0, 0, 1)) {
 		return moment(formMinute, end)
@@ -182,7 +181,7 @@ func until(end, now time.Time) template.HTML {
 	return template.HTML(`<time datetime="` + end.Format(time.RFC3339) + `" title="` + end.Format("2006-01-02 15:04:05 UTC") + `">midnight</time>`) //nolint:gosec // digits
 }
 
-// dayText writes a day of the ledger, in UTC: 21 Nov.
+// dayText formats a day of the ledger, in UTC: 21 Nov.
 func dayText(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -191,7 +190,7 @@ func dayText(day string) string {
 	return t.Format("2 Jan")
 }
 
-// spanText writes the first and the last of some days: on 22 Nov 2026; 1 Nov to 22 Nov 2026; 23 Nov 2025 to 22 Nov 2026.
+// spanText formats the first and the last of some days: on 22 Nov 2026; 1 Nov to 22 Nov 2026; 23 Nov 2025 to 22 Nov 2026.
 func spanText(from, to string) string {
 	first, errFirst := time.Parse(time.DateOnly, from)
 	last, errLast := time.Parse(time.DateOnly, to)
@@ -207,7 +206,7 @@ func spanText(from, to string) string {
 	return first.Format(withYear) + " to " + last.Format(withYear)
 }
 
-// dayToday is the running day, in UTC, as the ledger names it.
+// dayToday returns today in UTC, as the ledger names it.
 func dayToday(now time.Time) string { return midnight(now).Format(time.DateOnly) }
 
 // midnight returns the start of a moment's day, in UTC.
@@ -219,7 +218,7 @@ type entry struct {
 	Here       bool
 }
 
-// keyURL is the address of a key's page.
+// keyURL returns the address of a key's page.
 func keyURL(team, key string) string {
 	return "/teams/" + url.PathEscape(team) + "/keys/" + url.PathEscape(key)
 }

@@ -1,5 +1,5 @@
-// Package remote speaks to a console's interface for programs, as the command line does. It knows paths and problems, and nothing of
-// what they are about. A console's texts are not trusted: they are printable.
+// Package remote is a client of the console's API, for the command line. It knows paths and problems, not their meaning. It does not trust
+// a console's texts: it escapes unprintable characters.
 package remote
 
 import (
@@ -30,7 +30,7 @@ type Console struct {
 	HTTP  http.Client
 }
 
-// New returns the console at an address. The token is sent to no other.
+// New returns the console at an address. It does not follow redirects, so that the token is sent nowhere else.
 func New(base string, token upstream.Secret) *Console {
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Console{base, token, http.Client{CheckRedirect: refuse, Timeout: timeout}}
@@ -42,7 +42,7 @@ type Answer struct {
 	Body []byte
 }
 
-// Into reads the body as JSON.
+// Into decodes the body from JSON.
 func (a Answer) Into(value any) error {
 	if err := json.Unmarshal(a.Body, value); err != nil {
 		return fmt.Errorf("read the console's answer: %w", err)
@@ -53,16 +53,16 @@ func (a Answer) Into(value any) error {
 // Problem is a refusal.
 type Problem struct{ console.Document }
 
-// Error renders the refusal on one line.
+// Error returns the refusal in one line.
 func (p Problem) Error() string { return admin.Printable(p.Document.Problem.Error()) }
 
-// IsMissing reports whether an error is the refusal of what does not exist.
+// IsMissing reports whether an error is a refusal with 404.
 func IsMissing(err error) bool {
 	var p Problem
 	return errors.As(err, &p) && p.Status == http.StatusNotFound
 }
 
-// Call sends a request to a path below the interface's prefix, with a body of JSON unless it is nil. A refusal is a [Problem].
+// Call sends a request to a path below the API's prefix, with a JSON body unless it is nil. The error of a refusal is a [Problem].
 func (c *Console) Call(ctx context.Context, method, path string, body []byte, ifMatch string) (Answer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.Base+console.Prefix+path, bytes.NewReader(body))
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *Console) Call(ctx context.Context, method, path string, body []byte, if
 	return Answer{}, p
 }
 
-// TeamPath is the path of a team, and of what is below it.
+// TeamPath returns the path of a team, or of something below it.
 func TeamPath(id string, below ...string) string {
 	path := "/teams/" + url.PathEscape(id)
 	for _, name := range below {

@@ -1,6 +1,6 @@
-// Package why says in words why a request ended as it did, whose fault that is, and what its client can do.
+// Package why explains why a request ended as it did, whose fault that is, and what its client can do.
 //
-// It knows the refusals by their names and the request by its line. It reads nothing and decides nothing.
+// It uses only the refusal's name and the request's line. It decides nothing.
 package why
 
 import (
@@ -13,7 +13,7 @@ import (
 // Blame is the side that caused the end of a request.
 type Blame string
 
-// The sides. A client’s connection that breaks is on the client’s side.
+// The sides. A broken connection of a client is on the client’s side.
 const (
 	NoBlame   Blame = ""        // the request was answered
 	Request   Blame = "request" // the request itself is faulty, or may not be made
@@ -33,7 +33,7 @@ func (b Blame) Words() string {
 
 // Answer is why a request ended as it did.
 type Answer struct {
-	Sentence string `json:"sentence"` // the message that the client got; if it is not known, what the name of the refusal means
+	Sentence string `json:"sentence"` // the message that the client got; if that is not known, the meaning of the refusal
 	Blame    Blame  `json:"blame"`
 	Advice   string `json:"advice"` // what the client can do; empty: nothing is wrong
 }
@@ -42,7 +42,7 @@ type Answer struct {
 func Of(r *recent.Request) Answer {
 	row, known := refusals[r.Refusal]
 	switch {
-	case r.Refusal != "" && !known: // of a later version, perhaps
+	case r.Refusal != "" && !known: // perhaps of a later version
 		row = refusal{Gateway, "Sluice refused it.", "Give the request's id to the gateway's operators."}
 	case r.Refusal == "admit/account" && r.Status == http.StatusServiceUnavailable:
 		row = allOut
@@ -66,17 +66,17 @@ func Of(r *recent.Request) Answer {
 // statusClientLeft is the status of a request whose client left before the answer.
 const statusClientLeft = 499
 
-// refusal is what is true of every request with the refusal.
+// refusal has the answer for every request with the refusal.
 type refusal struct {
 	blame  Blame
-	means  string // the sentence if the message is not known
+	means  string // the sentence, if the message is not known
 	advice string
 }
 
 // allOut is admit/account with status 503; with 429 it is a limit.
 var allOut = refusal{Service, "The service refuses all work of the accounts.", "The client can do nothing about it. Operators: look at Accounts for the reason."}
 
-// refusals are those of package gateway. A test compares the two.
+// refusals are the refusals of package gateway; a test compares the two.
 var refusals = map[string]refusal{
 	"serve/stopping":        {Gateway, "The gateway was stopping.", "Send the request again: another replica takes it."},
 	"route/path":            {Request, "There is no such path.", "Look at the base address of the client: it ends in /api/v1, or in /v1 for OpenAI’s interface."},

@@ -29,7 +29,7 @@ type line struct {
 	each    int64
 }
 
-// mostModels bounds the memory of a book: clients make up names.
+// mostModels bounds the memory of a book: clients can invent names.
 const mostModels = 1000
 
 // Add adds a piece of work.
@@ -50,13 +50,14 @@ func (b *Book) Add(w Work) {
 // Reset begins a new bill.
 func (b *Book) Reset() { b.lines, b.models = map[line]int{}, map[string]bool{} }
 
-// zone is that of the bill's times.
+// zone is the time zone of the bill.
 var zone = time.FixedZone("UTC+8", 8*60*60)
 
-// Account is whom the bill is for if the service has only one account.
+// Account is the account on the bill if the service has only one.
 const Account = "simulated-account"
 
-// Write writes the bill of the accounts, or of all if none is named, as CSV, by hours in UTC+8. testdata of cmd/sluice and docs/demo have maps of its columns.
+// Write writes the bill of the accounts, or of all if none is named, as CSV, by hours in UTC+8. testdata of cmd/sluice and docs/demo have
+// maps of its columns.
 func (b *Book) Write(w io.Writer, accounts ...string) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"Hour", "Account", "Model", "Item", "Usage", "Unit", "UnitPrice", "Cost"}) // Error has it
@@ -82,10 +83,10 @@ func (b *Book) Write(w io.Writer, accounts ...string) error {
 	return out.Error()
 }
 
-// nano writes 10⁻⁹ of the currency in the currency.
+// nano formats an amount of 10⁻⁹ of the currency in the currency.
 func nano(n int64) string { return decimal(n, 1_000_000_000, 9) }
 
-// decimal writes a fraction without zeros at its end.
+// decimal formats a fraction without trailing zeros.
 func decimal(n, of int64, digits int) string {
 	text := big.NewRat(n, of).FloatString(digits)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Rates are prices in 10⁻⁹ of the currency, for one token or one picture. What is absent costs as much as what it is a part of.
+// Rates are prices in 10⁻⁹ of the currency, for one token or one picture. An absent item has the price of the item in partOf.
 type Rates map[Item]int64
 
-// partOf says which other item's price counts if an item has none.
+// partOf maps an item to the one whose price counts if it has none.
 var partOf = map[Item]Item{
 	Hit: Input, ExplicitHit: Hit, Creation: Input, Picture: Input, Film: Input, Sound: Input, Thinking: Output,
 }
@@ -26,16 +26,16 @@ type Size struct {
 	Each   int64 // 10⁻⁹ of the currency
 }
 
-// Tariff is what models cost.
+// Tariff is the price of some models.
 type Tariff struct {
-	Models string // what their names begin with; empty: all
+	Models string // a prefix of their names; empty: all
 	From   string // the first day in UTC, "2026-11-01"; empty: always
 	Rates  Rates
 	Tiers  []Tier // by Above
 	Sizes  []Size // by Pixels
 }
 
-// List has tariffs. The first one counts that is for the model and whose day has come.
+// List is a list of tariffs. The first one for the model whose From has come counts.
 type List []Tariff
 
 // Standard is the price list of the simulator. cmd/sluice/demo/prices.yaml has the same prices for a teams file.
@@ -62,7 +62,7 @@ var Standard = List{
 	{Rates: Rates{Input: 300, Output: 600}},
 }
 
-// find returns the tariff of a model at a time; the zero Tariff, which costs nothing, if it has none.
+// find returns the tariff of a model at a time; if there is none, the zero Tariff, which costs nothing.
 func (l List) find(model string, at time.Time) Tariff {
 	day := at.UTC().Format(time.DateOnly)
 	for _, t := range l {
@@ -81,7 +81,7 @@ type charge struct {
 	each     int64
 }
 
-// charges are the lines for a piece of work.
+// charges returns the lines for a piece of work.
 func (t *Tariff) charges(w *Work) (lines []charge) {
 	long := Tier{}
 	for _, tier := range t.Tiers {
@@ -106,7 +106,7 @@ func (t *Tariff) charges(w *Work) (lines []charge) {
 	return lines
 }
 
-// price is that of a token.
+// price returns the price of a token.
 func (t *Tariff) price(item Item, long Rates) int64 {
 	for ; item != ""; item = partOf[item] {
 		if each, ok := long[item]; ok {
@@ -119,7 +119,7 @@ func (t *Tariff) price(item Item, long Rates) int64 {
 	return 0
 }
 
-// picture is the line for pictures of a size, and the price of one.
+// picture returns the item for pictures of a size, and the price of one.
 func (t *Tariff) picture(pixels int) (words Item, each int64) {
 	for _, size := range t.Sizes {
 		if pixels <= size.Pixels {

@@ -1,12 +1,12 @@
-// Package billing is how the simulated service charges: its price list, and the bill that it writes.
+// Package billing is how the simulated service charges: its price list and its bill.
 //
-// It is for comparing a gateway's ledger with a bill that other code worked out. So it imports nothing of the gateway's, least of
-// all its prices, and works a bill out in another way: per token, with exact numbers.
+// It serves to compare a gateway's ledger with a bill that other code computed. So it imports nothing of the gateway, especially not its
+// prices, and computes the bill in another way: per token, with exact numbers.
 package billing
 
 import "time"
 
-// Item is what a line of the bill is for, in the bill's words.
+// Item is what a line of the bill charges for, as the bill names it.
 type Item string
 
 // Items of the bill. Each is for one token or one picture.
@@ -26,23 +26,23 @@ const (
 // Work is one piece of work, as the service counts it.
 type Work struct {
 	At      time.Time // when it was ordered: the prices of that day in UTC count
-	Account string    // that ordered it; empty is Account
+	Account string    // empty: the constant Account
 	Model   string
 
-	Text, Pictures, Films, Sounds int  // tokens of the input, by what they are of
-	Hits, Created                 int  // of the input, those that hit a cache, and those of which one was made
-	Explicit                      bool // the cache was one that requests make
+	Text, Pictures, Films, Sounds int  // input tokens by medium
+	Hits, Created                 int  // input tokens read from a cache, and written to one
+	Explicit                      bool // the cache is an explicit one
 	Answer, Thought               int  // tokens of the output
-	Images, Pixels                int  // pictures that were made, and the size of one
+	Images, Pixels                int  // the number of pictures, and the size of one
 }
 
-// Input is the number of input tokens.
+// Input returns the number of input tokens.
 func (w *Work) Input() int { return w.Text + w.Pictures + w.Films + w.Sounds }
 
-// Tokens is the number of all tokens.
+// Tokens returns the number of all tokens.
 func (w *Work) Tokens() int { return w.Input() + w.Answer + w.Thought }
 
-// quantities divides the work among the items. Tokens of a cache are tokens of texts first, then of pictures, films and sounds.
+// quantities divides the work among the items. Cached tokens count as text first, then as pictures, films and sounds.
 func (w *Work) quantities() map[Item]int {
 	hit := Hit
 	if w.Explicit {

@@ -19,10 +19,10 @@ type Photo struct {
 	Bytes int  // of the file
 }
 
-// ErrURI is a text that is not a Base64 data URI.
+// ErrURI is the error of a text that is not a Base64 data URI.
 var ErrURI = errors.New("is not a Base64 data URI of the form data:{mime_type};base64,{data}")
 
-// SizeOfData is the size of the image in a data URI, or DefaultSize.
+// SizeOfData returns the size of the image in a data URI, or DefaultSize.
 func SizeOfData(uri string) Size {
 	if p, err := ReadData(uri); err == nil && p.Size.W > 0 && p.Size.H > 0 {
 		return p.Size
@@ -50,7 +50,7 @@ func ReadData(uri string) (Photo, error) {
 	return p, err
 }
 
-// errHead is an image that does not match its media type.
+// errHead is the error of an image that does not match its media type.
 var errHead = errors.New("is not an image of its media type")
 
 func readHead(media string, raw []byte) (Size, bool, error) {

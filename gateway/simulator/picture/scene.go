@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// Bounds of a picture as it is drawn, whatever size was asked for.
+// Bounds of a drawn picture, also if a larger size was requested.
 const (
 	maxDrawnSide   = 4096
 	maxDrawnPixels = 16 << 20
@@ -47,7 +47,7 @@ func Paint(seed uint64, s Size, mark string) image.Image {
 	return img
 }
 
-// blend mixes t parts of b into a; t is cut to the range from 0 to 1.
+// blend mixes t parts of b into a; t is clamped to the range from 0 to 1.
 func blend(a, b color.RGBA, t float64) color.RGBA {
 	t = min(max(t, 0), 1)
 	mix := func(p, q uint8) uint8 { return uint8(float64(p) + t*(float64(q)-float64(p)) + .5) }

@@ -11,25 +11,25 @@ import (
 // Size is a picture's width and height in pixels.
 type Size struct{ W, H int }
 
-// DefaultSize is the size of a picture if it is unknown: no size in the request, or an input that is not fetched.
+// DefaultSize is the size of a picture if the request has none, or the input picture is not fetched.
 var DefaultSize = Size{1024, 1024}
 
-// Pixels of an image by the rules of sizes.
+// Areas in the rules of sizes, in pixels.
 const (
 	LeastArea  = 768 * 768
 	MediumArea = 1280 * 1280
 	LargeArea  = 2048 * 2048
 )
 
-// String is the form on the wire, width*height.
+// String returns the form on the wire, width*height.
 func (s Size) String() string { return fmt.Sprintf("%d*%d", s.W, s.H) }
 
-// Pixels is the size's area.
+// Pixels returns the size's area.
 func (s Size) Pixels() int { return s.W * s.H }
 
 var sizeForm = regexp.MustCompile(`^([1-9][0-9]{0,4})\*([1-9][0-9]{0,4})$`)
 
-// ParseSize reads width*height in plain positive decimals, each up to 99999.
+// ParseSize parses width*height, positive decimal numbers up to 99999.
 func ParseSize(text string) (Size, bool) {
 	sides := sizeForm.FindStringSubmatch(text)
 	if sides == nil {
@@ -40,7 +40,7 @@ func ParseSize(text string) (Size, bool) {
 	return Size{w, h}, true
 }
 
-// area returns about this many pixels in the proportions of s, in whole steps.
+// area returns a size of about this many pixels in the proportions of s, in whole steps.
 func (s Size) area(pixels, step int) Size {
 	ratio := float64(s.W) / float64(s.H)
 	return Size{
@@ -69,7 +69,7 @@ func roundTo(x float64, step int) int {
 	return max(step, int(math.Round(x/float64(step)))*step)
 }
 
-// SizeOfText is the size that text asks for, or DefaultSize.
+// SizeOfText returns the size in text, or DefaultSize.
 func SizeOfText(text string) Size {
 	if size, ok := ParseSize(text); ok {
 		return size
@@ -77,8 +77,7 @@ func SizeOfText(text string) Size {
 	return DefaultSize
 }
 
-// SizeOfEdit is the size of an edited or interleaved image: as text asks for, or in the proportions of the last input
-// image.
+// SizeOfEdit returns the size of an edited or interleaved image: the size in text, or one in the proportions of the last input image.
 func SizeOfEdit(text string, images []string, interleaved bool) Size {
 	if size, ok := ParseSize(text); ok {
 		return size.steps(16)
