@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"sluice/policy/unit"
 )
 
 const (
@@ -90,7 +92,7 @@ func (c *redisClaims) look(ctx context.Context) error {
 	known = len(c.restore) - known
 	// Tasks that have ended go first: a replica that finds such a task open queries it, and charges it again.
 	slices.SortStableFunc(c.restore, func(a, b *Claim) int { return cmp.Compare(flag(b.Final()), flag(a.Final())) })
-	return fmt.Errorf("Redis lost tasks of %d teams, or was restarted; the %d that are known here are restored", len(lost), known)
+	return fmt.Errorf("Redis lost tasks of %d %s, or was restarted; those known here are restored: %d", len(lost), unit.Noun(int64(len(lost)), "teams"), known)
 }
 
 // restoreSome restores as many claims as one turn may. A failure ends the turn.

@@ -28,7 +28,9 @@ type Money struct {
 	Apart [][]int64 // the spend of the first rows, at most [MostApart], on each of Days; nil, or a nil row: not known
 	Total Use
 	Month Month
-	Was   *Money // of the days to compare with, without a month; nil: there are none
+	// Running is what of it belongs to the running day, with which no whole day can be compared; nil: that is none of the days.
+	Running *Money
+	Was     *Money // of the days to compare with, without a month; nil: there are none
 }
 
 // MostApart is of how many rows Money has the spend by day.
@@ -73,9 +75,12 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	}
 	whole := q.Team == "" && p.SeesAll()
 	if m, err = f.sum(ctx, q.By, whole, &b, parted, asked); err == nil && before != nil {
-		var was Money
-		was, err = f.sum(ctx, q.By, whole, &b, parted, before)
-		m.Was = &was
+		m.Was = new(Money)
+		*m.Was, err = f.sum(ctx, q.By, whole, &b, parted, before)
+		if today := dayOf(now); err == nil && slices.Contains(asked, today) {
+			m.Running = new(Money)
+			*m.Running, err = f.sum(ctx, q.By, whole, &b, parted, []int{today})
+		}
 	}
 	m.Month = forecast(now, func(day int) int64 { return b.total(day).Used[limit.Spend] })
 	return m, err

@@ -25,7 +25,7 @@ type Deps struct {
 	Modes    policy.Modes             // that the settings set
 	Prefix   string                   // of the service's headers, for the rules
 	Currency func() unit.Currency     // of the teams file
-	Defaults func() *teams.Team       // what every team starts from, by the teams file; nil: nothing
+	File     func() *teams.File       // the teams in force
 	Gateway  func(host string) string // the address for programs of a visitor who reached the console at a host; nil: not known
 	TraceURL string                   // an address with {trace}; empty: no links to traces
 	Provider string                   // of the service, for bills; empty: null
