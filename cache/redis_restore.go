@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"sluice/policy/unit"
 )
 
 const (
@@ -92,7 +90,7 @@ func (c *redisClaims) look(ctx context.Context) error {
 	known = len(c.restore) - known
 	// Tasks that have ended go first: a replica that finds such a task open queries it, and charges it again.
 	slices.SortStableFunc(c.restore, func(a, b *Claim) int { return cmp.Compare(flag(b.Final()), flag(a.Final())) })
-	return fmt.Errorf("Redis lost tasks of %d %s, or was restarted; those known here are restored: %d", len(lost), unit.Noun(int64(len(lost)), "teams"), known)
+	return fmt.Errorf("Redis lost tasks, or was restarted (teams: %d); those known here are restored: %d", len(lost), known)
 }
 
 // restoreSome restores as many claims as one turn may. A failure ends the turn.
