@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/policy/teams"
 )
@@ -41,6 +42,9 @@ func TestAFreshConsoleSaysWhatComes(t *testing.T) {
 				t.Errorf("%s has %d tables, and shows what is nothing: %s", path, n, text)
 			}
 		}
+	}
+	if text, _ := money(t, "/money", figures.Money{Rows: []figures.Row{{Name: "search"}}}); !strings.Contains(text, "Nothing was charged in these days. Write prices") || strings.Contains(text, "Forecast") {
+		t.Errorf("Money without prices: %s", text)
 	}
 	if text := textOf(parse(t, get(t, unpriced, "/rules"))); strings.Contains(text, "Warned") || !strings.Contains(text, "No request broke a rule") {
 		t.Errorf("the rules count nothing: %s", text)
