@@ -74,7 +74,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 		pages: pages.New(pages.Deps{
 			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
 			Gateway: p.publicAddress, Settled: p.directory.watch.settled,
-			Defaults: func() *teams.Team { return p.force.file.Load().Defaults() },
+			File:     p.force.file.Load,
 			TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),
 		}),
 	}

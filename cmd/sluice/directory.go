@@ -189,7 +189,11 @@ func verifyAudit(ctx context.Context, w io.Writer, kept teams.Store) error {
 		_, err = fmt.Fprintln(w, "no entries")
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%d entries, %d to %d, are as they were written, and the directory is as the last one left it.\nhead %s\n",
-		proof.Count, proof.First, proof.Last, is.Head())
+	are := "are as they were"
+	if proof.Count == 1 {
+		are = "is as it was"
+	}
+	_, err = fmt.Fprintf(w, "%d %s, %d to %d, %s written, and the directory is as the last one left it.\nhead %s\n",
+		proof.Count, unit.Noun(proof.Count, "entries"), proof.First, proof.Last, are, is.Head())
 	return err
 }

@@ -154,7 +154,7 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/mirror": {
-		ours: []string{"gateway/mirror/store", "gateway/upstream", "policy/event"}, testsOurs: []string{"gateway/mirror/store/storetest", "gateway/simulator", "policy/event/outbox", "policy/limit/limittest"},
+		ours: []string{"gateway/mirror/store", "gateway/upstream", "policy/event", "policy/unit"}, testsOurs: []string{"gateway/mirror/store/storetest", "gateway/simulator", "policy/event/outbox", "policy/limit/limittest"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/mirror/store":           {testsOurs: []string{"gateway/mirror/store/storetest"}, files: map[string][]string{"bucket.go": {minioGo}, "keys.go": {minioGo}}, never: []string{otelAPI, goRedis, slogPkg}},

@@ -101,7 +101,7 @@ func TestADayIsVerified(t *testing.T) {
 			missing, err := v.Run(t.Context(), &out, b.day)
 			return fmt.Sprint(out.String(), missing, err)
 		}
-		want := "missing search t1 2\n" + b.day + ": 2 tasks succeeded with 3 pictures, 1 of them are missing\n1<nil>"
+		want := "missing search t1 2\n" + b.day + ": 2 tasks succeeded with 3 pictures, 1 of them is missing\n1<nil>"
 		if got := verify(); strings.ReplaceAll(got, " <nil>", "<nil>") != want {
 			t.Error(got)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"sluice/gateway/mirror/store"
 	"sluice/policy/event"
+	"sluice/policy/unit"
 )
 
 // Verification compares a day's successes with a store.
@@ -48,7 +49,12 @@ func (v *Verification) Run(ctx context.Context, out io.Writer, day string) (miss
 			}
 		}
 	}
-	_, err = fmt.Fprintf(out, "%s: %d tasks succeeded with %d pictures, %d of them are missing\n", day, tasks, pictures, missing)
+	are := "are"
+	if missing == 1 {
+		are = "is"
+	}
+	_, err = fmt.Fprintf(out, "%s: %d %s succeeded with %d %s, %d of them %s missing\n", day,
+		tasks, unit.Noun(int64(tasks), "tasks"), pictures, unit.Noun(int64(pictures), "pictures"), missing, are)
 	return missing, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/policy"
+	"sluice/policy/price"
 	"sluice/policy/strictyaml"
 )
 
@@ -42,9 +43,9 @@ func (f *File) MaxOutput(model string) int64 {
 }
 
 // Names lists the models that the file names and the team may use, sorted: the aliases, the catalogue, and the
-// patterns of the prices and of the team, all without a wildcard. It leaves out models without a price on the day if
+// patterns of the prices, of the team and more, all without a wildcard. It leaves out models without a price on the day if
 // the team needs one.
-func (f *File) Names(team *Team, day int) []string {
+func (f *File) Names(team *Team, day int, more ...policy.Pattern) []string {
 	names := f.listed()
 	for _, a := range f.Aliases {
 		names = append(names, string(a.Pattern))
@@ -52,7 +53,7 @@ func (f *File) Names(team *Team, day int) []string {
 	for _, p := range f.Prices {
 		names = append(names, string(p.Pattern))
 	}
-	for _, p := range team.Models {
+	for _, p := range slices.Concat(team.Models, more) {
 		names = append(names, string(p))
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
@@ -61,6 +62,35 @@ func (f *File) Names(team *Team, day int) []string {
 	})
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// TextModel is a model with which a team can try a text, by the service's name: of those that the file names and the team may use, and its
+// key, which has models of its own (nil: it has not), the first that has a price of output; else the first that seems to write texts; else
+// the first of which nothing is known. Empty: there is none.
+func (f *File) TextModel(team *Team, own []policy.Pattern, day int) (model string) {
+	best := 0
+	for _, name := range f.Names(team, day, own...) {
+		if name = f.Resolve(name); own != nil && !policy.MatchAny(own, name) {
+			continue
+		}
+		fit, p := 1, f.Prices.For(name, day)
+		priced := func(k price.Kind) bool {
+			_, given := p.Rates.Given(k)
+			return given
+		}
+		switch {
+		case p != nil && priced(price.Output):
+			return name
+		case f.MaxOutput(name) > 0, p != nil && priced(price.Input):
+			fit = 2
+		case p != nil: // for pictures alone
+			fit = 0
+		}
+		if fit > best {
+			model, best = name, fit
+		}
+	}
+	return model
 }
 
 // listed are the names in the catalogue.

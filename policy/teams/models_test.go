@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/policy"
 	"sluice/policy/label"
 	"sluice/policy/teams"
 )
@@ -33,6 +34,16 @@ func TestModelsAreListedForTheTeamsThatMayAskThem(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, file.Names(file.Team(team), 20261121)); diff != "" {
 			t.Errorf("team %s (-want +got):\n%s", team, diff)
+		}
+	}
+	for team, want := range map[string]string{"all": "llm-max", "texts": "llm-max", "spends": "llm-max"} {
+		if got := file.TextModel(file.Team(team), nil, 20261121); got != want {
+			t.Errorf("team %s tries %q, want %q", team, got, want)
+		}
+	}
+	for own, want := range map[policy.Pattern]string{"llm-own": "llm-own", "llm-t*": "llm-turbo", "gen*": "", "none*": ""} {
+		if got := file.TextModel(file.Team("texts"), []policy.Pattern{own}, 20261121); got != want {
+			t.Errorf("a key with the models %s tries %q, want %q", own, got, want)
 		}
 	}
 	for name, want := range map[string]string{

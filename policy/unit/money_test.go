@@ -71,3 +71,11 @@ func TestMoneyInJSON(t *testing.T) {
 		t.Errorf("7 digits were read as %+v", read)
 	}
 }
+
+func TestOneHasItsNoun(t *testing.T) {
+	for several, want := range map[string]string{"teams": "team", "entries": "entry"} {
+		if one, two := unit.Noun(1, several), unit.Noun(2, several); one != want || two != several {
+			t.Errorf("1 %s, 2 %s, want %s and %s", one, two, want, several)
+		}
+	}
+}

@@ -115,10 +115,13 @@ func (a Amounts) Minus(b Amounts) Amounts {
 
 // Noun is the noun for n of something, given its plural: request for 1, else requests.
 func Noun(n int64, several string) string {
-	if n == 1 || n == -1 {
-		return strings.TrimSuffix(several, "s")
+	if n != 1 && n != -1 {
+		return several
 	}
-	return several
+	if stem, found := strings.CutSuffix(several, "ies"); found { // entries
+		return stem + "y"
+	}
+	return strings.TrimSuffix(several, "s")
 }
 
 // Grouped is a whole number with commas: 12,345.

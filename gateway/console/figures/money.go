@@ -29,7 +29,9 @@ type Money struct {
 	Apart [][]int64 // the spend of the first rows, at most [MostApart], on each of Days; nil, or a nil row: not known
 	Total Use
 	Month Month
-	Was   *Money // the comparison, without a month; nil: none
+	// Running is the part of it that belongs to today, which cannot be compared with a whole day; nil: today is none of the days.
+	Running *Money
+	Was     *Money // the comparison, without a month; nil: none
 }
 
 // MostApart bounds the rows of which Money has the spend by day.
@@ -74,9 +76,12 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	}
 	whole := q.Team == "" && p.SeesAll()
 	if m, err = f.sum(ctx, q.By, whole, &b, parted, asked); err == nil && before != nil {
-		var was Money
-		was, err = f.sum(ctx, q.By, whole, &b, parted, before)
-		m.Was = &was
+		m.Was = new(Money)
+		*m.Was, err = f.sum(ctx, q.By, whole, &b, parted, before)
+		if today := dayOf(now); err == nil && slices.Contains(asked, today) {
+			m.Running = new(Money)
+			*m.Running, err = f.sum(ctx, q.By, whole, &b, parted, []int{today})
+		}
 	}
 	m.Month = forecast(now, func(day int) int64 { return b.total(day).Used[limit.Spend] })
 	return m, err

@@ -104,6 +104,11 @@ func (s *stand) compare(rt fataler, p access.Person, q MoneyQuery) {
 	if q.Before != nil {
 		s.same(rt, p, *q.Before, got.Was)
 	}
+	if today := s.Now().UTC().Format(limit.DayForm); got.Running != nil {
+		s.same(rt, p, MoneyQuery{today, today, q.By, q.Team, nil}, got.Running)
+	} else if q.Before != nil && q.To >= today {
+		rt.Fatalf("%+v has nothing of the running day", q)
+	}
 }
 
 // same compares the use of some days with the report.

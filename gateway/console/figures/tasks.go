@@ -16,9 +16,10 @@ import (
 
 // TaskFilter selects tasks. Empty fields select all.
 type TaskFilter struct {
-	Team, Model, State string // State as the service writes it, such as RUNNING, or OpenTasks
-	After              string // [TaskList.Next] of the previous page
-	Size               int    // tasks on a page, at most 100; 0: 100
+	Team, Model, State string        // State as the service writes it, such as RUNNING, or OpenTasks
+	After              string        // [TaskList.Next] of the previous page
+	Age                time.Duration // the least time since they were made; 0: any
+	Size               int           // tasks on a page, at most 100; 0: 100
 }
 
 // OpenTasks in place of a state selects the tasks that have not ended.
@@ -64,6 +65,9 @@ func (f *Figures) TaskList(ctx context.Context, p access.Person, q TaskFilter) (
 		size = mostTasks
 	}
 	c := cache.Filter{Model: q.Model, Status: cache.Status(q.State), Page: 1, Size: min(size, mostTasks)}
+	if q.Age > 0 {
+		c.To = f.Deps.Now().Add(-q.Age)
+	}
 	if q.State == OpenTasks {
 		c.Status, c.Open = "", true
 	}

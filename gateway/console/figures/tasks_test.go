@@ -66,6 +66,8 @@ func TestTasks(t *testing.T) {
 		{"all of a team", operator, TaskFilter{Team: "search"}, "t4 t3 t1"},
 		{"in pages of one", operator, TaskFilter{Team: "search", Size: 1}, "t4 t3 t1"},
 		{"by state", operator, TaskFilter{Team: "search", State: "SUCCEEDED"}, "t3"},
+		{"older ones", operator, TaskFilter{Age: 3 * time.Minute}, "t2 t1"},
+		{"older open ones of a team", operator, TaskFilter{Team: "search", State: OpenTasks, Age: 2 * time.Minute}, "t1"},
 		{"by model", operator, TaskFilter{Model: "other"}, ""},
 		{"of a member", member, TaskFilter{}, "t4 t3 t1"},
 		{"of nobody", access.Person{}, TaskFilter{}, ""},

@@ -124,7 +124,7 @@ func wanted(room, name string) bool {
 	})
 }
 
-// misfits returns the elements that do not fit into the window. Tables may be loose where long numbers scroll on a phone.
+// misfits returns the elements that do not fit into the window, and what filters a list that is empty. Tables may be loose where long numbers scroll on a phone.
 func misfits(ctx context.Context, t *testing.T, tight bool) []string {
 	t.Helper()
 	return listed(t, browsertest.Evaluate[string](ctx, t, `(() => {
@@ -133,6 +133,7 @@ func misfits(ctx context.Context, t *testing.T, tight bool) []string {
 		const faults = root.scrollWidth > root.clientWidth ? ["it is " + (root.scrollWidth - root.clientWidth) + " pixels wider than its window"] : [];
 		for (const e of all(".scroll")) if (tight && e.scrollWidth > e.clientWidth + 1) faults.push("the table " + e.ariaLabel + " is " + (e.scrollWidth - e.clientWidth) + " pixels wider than its window");
 		if (tight && innerWidth < 500) for (const e of all("button, .button, summary")) if (e.checkVisibility() && e.getBoundingClientRect().right > innerWidth) faults.push("beyond the side is " + e.textContent.trim().slice(0, 40));
+		if (document.querySelector("#live > .yet")) for (const e of all("form.filter, #hold")) if (e.checkVisibility()) faults.push("nothing is there for " + e.outerHTML.slice(0, 40));
 		return JSON.stringify(faults);
 	})()`))
 }

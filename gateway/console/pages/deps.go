@@ -25,7 +25,7 @@ type Deps struct {
 	Modes    policy.Modes             // set by the settings
 	Prefix   string                   // of the service's headers, for the rules
 	Currency func() unit.Currency     // of the teams file
-	Defaults func() *teams.Team       // the teams file's defaults; nil: none
+	File     func() *teams.File       // the teams in force
 	Gateway  func(host string) string // the gateway's address, for a browser that reached the console at host; nil: not known
 	TraceURL string                   // an address with {trace}; empty: no links to traces
 	Provider string                   // of the service, for bills; empty: null

@@ -75,7 +75,7 @@ func missing(text string) error { return &teams.Problem{Code: teams.CodeMissing,
 
 func (g *gallery) deps() pages.Deps {
 	return pages.Deps{
-		Teams: g, Raises: galleryRaises{g}, Figures: galleryFigures{g}, Config: func() pages.Config { return g.config }, Modes: g.modes, Prefix: prefix,
+		Teams: g, Raises: galleryRaises{g}, Figures: galleryFigures{g}, Config: func() pages.Config { return g.config }, Modes: g.modes, Prefix: prefix, File: func() *teams.File { return new(teams.File) },
 		Currency: func() unit.Currency { return unit.Currency{Word: "CNY"} }, TraceURL: "https://traces.example/{trace}", Provider: "acme", Now: func() time.Time { return noon },
 	}
 }
@@ -348,6 +348,11 @@ func (g galleryFigures) Money(ctx context.Context, p access.Person, q figures.Mo
 	if q.Before != nil {
 		was, _ := g.Money(ctx, p, *q.Before)
 		m.Was = &was
+		if today := noon.Format(time.DateOnly); q.To >= today {
+			q.From, q.Before = today, nil
+			running, _ := g.Money(ctx, p, q)
+			m.Running = &running
+		}
 	}
 	if q.By == "day" {
 		return m, nil
@@ -401,7 +406,7 @@ func (g galleryFigures) Bill(_ context.Context, p access.Person, q figures.Money
 
 func (g galleryFigures) TaskList(_ context.Context, p access.Person, f figures.TaskFilter) (list figures.TaskList, err error) {
 	for i := range g.tasks {
-		if t := g.tasks[i]; p.Sees(t.Team) && (f.Team == "" || f.Team == t.Team) && (f.State == "" || f.State == t.State) {
+		if t := g.tasks[i]; p.Sees(t.Team) && (f.Team == "" || f.Team == t.Team) && (f.State == "" || f.State == t.State) && !t.Created.After(noon.Add(-f.Age)) {
 			list.Tasks = append(list.Tasks, t)
 		}
 	}

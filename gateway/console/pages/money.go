@@ -26,20 +26,22 @@ var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"
 type moneyView struct {
 	figures.Money
 	figures.MoneyQuery
-	Head    string
-	Choices []choice
-	Figure  chart.Figure
-	Pages   pager
-	Largest int64 // spend of a row
-	Error   string
-	Wait    string // why there are no figures yet
-	CSV     string
-	Focus   string // the bill; empty: no currency
-	IsMonth bool   // the days are those of the month so far
-	Command string // a shell command that prints the same
-	Presets []choice
-	drawn   []string          // the rows that the chart shows separately
-	owners  map[string]string // the teams of the shown keys, as far as they are known
+	Head     string
+	Choices  []choice
+	Figure   chart.Figure
+	Pages    pager
+	Largest  int64 // spend of a row
+	Error    string
+	Wait     string // why there are no figures yet
+	CSV      string
+	Focus    string // the bill; empty: no currency
+	IsMonth  bool   // the days are those of the month so far
+	Even     bool   // some of the days are over, so that these can be compared
+	Unpriced bool   // no model has a price
+	Command  string // a shell command that prints the same
+	Presets  []choice
+	drawn    []string          // the rows that the chart shows separately
+	owners   map[string]string // the teams of the shown keys, as far as they are known
 
 	MonthURL string // the current month by day
 }
@@ -58,7 +60,7 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 		return view{page: "money", title: "Money", data: v, status: http.StatusBadRequest}, nil
 	}
 	v.Presets = presets(q, s.Deps.Now())
-	v.Before = before(q)
+	v.Before, v.Even, v.Unpriced = before(q, s.Deps.Now()), q.From < dayToday(s.Deps.Now()), s.File().Prices == nil
 	m, err := s.Figures.Money(r.Context(), p, v.MoneyQuery)
 	if adding := (*figures.AddingError)(nil); errors.As(err, &adding) {
 		v.Wait = faultOf(err).Sentence()
@@ -275,9 +277,12 @@ func day(text string) string {
 	return text
 }
 
-// before returns the days for comparison: for days from the first of a month on, as many of the previous month, else as many days just
-// before. It is nil if the ledger cannot have them.
-func before(q figures.MoneyQuery) *figures.MoneyQuery {
+// before returns the days for comparison with the whole ones among the days of q, or with today if q has only that: for days from the
+// first of a month on, as many of the previous month, else as many days just before. It is nil if the ledger cannot have them.
+func before(q figures.MoneyQuery, now time.Time) *figures.MoneyQuery {
+	if today := dayToday(now); q.From < today {
+		q.To = min(q.To, midnight(now).AddDate(0, 0, -1).Format(time.DateOnly))
+	}
 	from, _ := time.Parse(time.DateOnly, q.From)
 	to, _ := time.Parse(time.DateOnly, q.To)
 	first, last := from.Add(from.Sub(to)).AddDate(0, 0, -1), from.AddDate(0, 0, -1)
@@ -302,23 +307,29 @@ func (v moneyView) BeforeSpan() string { return spanText(v.Before.From, v.Before
 
 // Compared reports whether rows show a change. Rows by day do not, because their names differ, nor do rows if nothing was spent before.
 func (v moneyView) Compared() bool {
-	return v.Was != nil && v.By != "day" && v.Was.Total.Used[limit.Spend] != 0
+	return v.Was != nil && v.Even && v.By != "day" && v.Was.Total.Used[limit.Spend] != 0
 }
 
-// Change returns the change of a row's spend from the days before, in words.
+// Change returns the change of a row's spend, without today's, from the days before, in words.
 func (v moneyView) Change(name string, spend int64) string {
-	was := int64(0)
-	for i := range v.Was.Rows {
-		if v.Was.Rows[i].Name == name {
-			was = v.Was.Rows[i].Used[limit.Spend]
+	of := func(m *figures.Money) int64 {
+		if m != nil {
+			if i := slices.IndexFunc(m.Rows, func(r figures.Row) bool { return r.Name == name }); i >= 0 {
+				return m.Rows[i].Used[limit.Spend]
+			}
 		}
+		return 0
 	}
-	return changeText(was, spend)
+	return changeText(of(v.Was), spend-of(v.Running))
 }
 
 // TotalChange returns the change of all rows' spend.
 func (v moneyView) TotalChange() string {
-	return changeText(v.Was.Total.Used[limit.Spend], v.Total.Used[limit.Spend])
+	spend := v.Total.Used[limit.Spend]
+	if v.Running != nil {
+		spend -= v.Running.Total.Used[limit.Spend]
+	}
+	return changeText(v.Was.Total.Used[limit.Spend], spend)
 }
 
 func changeText(was, is int64) string {

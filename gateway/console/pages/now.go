@@ -23,6 +23,7 @@ type nowView struct {
 	Midnight               string // for links to today's requests
 	TodayURL, ShownURL     string // the rows of today's spend, and the requests of the shown steps
 	Away                   bool   // only Wrong could be read
+	Unpriced               bool   // no model has a price
 	Wrong                  []wrong
 }
 
@@ -69,7 +70,7 @@ func (s *site) now(r *http.Request, p access.Person) (view, error) {
 	if err != nil {
 		n = figures.Now{At: s.Deps.Now(), Faults: s.Figures.FaultList(r.Context(), p)}
 	}
-	v := nowView{Now: n, Day: day, Away: err != nil, Wrong: wrongs(n.Faults), Figure: stepsFigure(n.Steps, n.Step)}
+	v := nowView{Now: n, Day: day, Away: err != nil, Unpriced: s.File().Prices == nil, Wrong: wrongs(n.Faults), Figure: stepsFigure(n.Steps, n.Step)}
 	for _, x := range n.Steps {
 		v.Requests += x.Requests
 		v.RefusedShown += x.Refused

@@ -143,6 +143,18 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
+// age formats the time since something began: 4 min, 30 h. It is empty within the first minute, and coarse, so that a live row seldom changes.
+func age(begun, now time.Time) string {
+	switch d := now.Sub(begun); {
+	case begun.IsZero() || d < time.Minute:
+		return ""
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	default:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+}
+
 // milliseconds formats a duration as a number, for a column whose heading has the unit.
 func milliseconds(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)

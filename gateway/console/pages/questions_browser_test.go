@@ -173,7 +173,7 @@ func TestHowDoesThisMonthCompare(t *testing.T) {
 	p := begins(t, day(12))
 	p.click("nav a", "Money")
 	p.click(".presets a", "7 days")
-	p.reads("9 Nov to 15 Nov 2026", "since", "Change", "the days before")
+	p.reads("10 Nov to 15 Nov 2026", "since, without today", "Change", "the days before")
 }
 
 // TestHowDoIStart: what to paste, with the gateway's address, and the first request once it is there.

@@ -1,10 +1,14 @@
 package pages
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 
 	"sluice/gateway/console/access"
+	"sluice/policy"
+	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/telemetry/recent"
 )
@@ -15,6 +19,7 @@ type startView struct {
 	Snippets []snippet
 	First    *recent.Request // the newest request with the key; nil: none yet
 	Asked    bool            // First could be read
+	Model    string          // in the snippets; empty: no model is known that the key may use
 }
 
 // snippet is something to paste.
@@ -38,25 +43,26 @@ func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id st
 	if v.Asked = err == nil; v.Asked && len(page.Requests) > 0 {
 		v.First = &page.Requests[0]
 	}
-	base, model := "https://sluice.example", "MODEL"
+	base := "https://sluice.example"
 	if s.Gateway != nil {
 		base = s.Gateway(r.Host)
 	}
-	for _, pattern := range t.Words("models") {
-		if !strings.Contains(pattern, "*") {
-			model = pattern
-			break
+	if file := s.File(); file.Team(t.ID) != nil {
+		var own []policy.Pattern
+		if at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == id }); at >= 0 {
+			own = t.Keys[at].Models
 		}
+		v.Model = file.TextModel(file.Team(t.ID), own, limit.CalendarOf(s.Now()).Day)
 	}
-	fill := strings.NewReplacer("BASE", base, "MODEL", model)
+	fill := strings.NewReplacer("BASE", base, "MODEL", cmp.Or(v.Model, "MODEL"))
 	for _, one := range snippets {
 		v.Snippets = append(v.Snippets, snippet{one.Name, fill.Replace(one.Text)})
 	}
 	return v
 }
 
-// snippets are requests for a short text in the most used forms. MODEL stays if the team has no model without wildcards. The key is in a
-// variable, so that the page that shows it has it once.
+// snippets are requests for a short text in the most used forms. MODEL stays if no model is known. The key is in a variable, so that the
+// page that shows it has it once.
 var snippets = []snippet{
 	{"curl, OpenAI’s interface", `curl BASE/v1/chat/completions -H "Authorization: Bearer $SLUICE_KEY" -H "Content-Type: application/json" \
   -d '{"model":"MODEL","messages":[{"role":"user","content":"What is a sluice?"}]}'`},

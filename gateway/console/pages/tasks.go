@@ -20,7 +20,9 @@ type tasksView struct {
 	Filter figures.TaskFilter
 	States []cache.Status
 	More   string
-	Any    bool // a filter is set
+	Any    bool   // a filter is set
+	Age    string // that a task has at least; empty: any
+	At     time.Time
 	Times  []latencyLine
 }
 
@@ -28,14 +30,15 @@ type tasksView struct {
 func (s *site) tasks(r *http.Request, p access.Person) (view, error) {
 	q := r.URL.Query()
 	f := figures.TaskFilter{Team: asked(q, "team"), Model: asked(q, "model"), State: q.Get("state"), After: q.Get("after")}
+	f.Age, _ = time.ParseDuration(q.Get("age")) // else any
 	list, err := s.Figures.TaskList(r.Context(), p, f)
 	if err != nil {
 		return view{}, err
 	}
-	v := tasksView{TaskList: list, Filter: f, Any: f.Team+f.Model+f.State != "", Times: s.taskTimes(r, p)}
+	v := tasksView{TaskList: list, Filter: f, Any: f.Team+f.Model+f.State != "" || f.Age > 0, Age: q.Get("age"), At: s.Deps.Now(), Times: s.taskTimes(r, p)}
 	v.States = []cache.Status{figures.OpenTasks, cache.Pending, cache.Running, cache.Suspended, cache.Succeeded, cache.Failed, cache.Canceled}
 	if list.Next != "" {
-		v.More = "/tasks?" + url.Values{"team": {f.Team}, "model": {f.Model}, "state": {f.State}, "after": {list.Next}}.Encode()
+		v.More = "/tasks?" + url.Values{"team": {f.Team}, "model": {f.Model}, "state": {f.State}, "age": {v.Age}, "after": {list.Next}}.Encode()
 	}
 	return view{page: "tasks", title: "Tasks", data: v, live: f.After == ""}, nil
 }

@@ -50,9 +50,7 @@ func (s teamPages) newTeam(r *http.Request, p access.Person) (view, error) {
 // emptyForm returns the form of a team, with the defaults in force.
 func (s teamPages) emptyForm() []group {
 	groups := teamForm()
-	if s.Defaults != nil {
-		inForce(groups, s.Defaults())
-	}
+	inForce(groups, s.File().Defaults())
 	return groups
 }
 

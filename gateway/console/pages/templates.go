@@ -75,6 +75,7 @@ var functions = template.FuncMap{
 	"kind":    nameOfKind,
 	"rate":    significant,
 	"span":    span,
+	"age":     age,
 	"ms":      milliseconds,
 	"second":  func(t time.Time) template.HTML { return moment(formSecond, t) },
 	"moment":  func(t *time.Time) template.HTML { return moment(formMinute, *t) },

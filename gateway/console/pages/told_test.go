@@ -155,7 +155,7 @@ func TestDaysOfAnotherYearHaveTheirYear(t *testing.T) {
 	for query, want := range map[string]string{
 		"": "Spent, 1 Nov to 22 Nov 2026", "from=2025-11-23": "Spent, 23 Nov 2025 to 22 Nov 2026", "from=2026-11-22": "Spent on 22 Nov 2026",
 	} {
-		if text, _ := money(t, "/money?"+query, figures.Money{}); !strings.Contains(text, want) {
+		if text, _ := money(t, "/money?"+query, figures.Money{Month: figures.Month{Spent: 1}}); !strings.Contains(text, want) {
 			t.Errorf("%s: %s", query, text)
 		}
 	}
@@ -188,6 +188,7 @@ func TestAChartOfTwoYearsHasThem(t *testing.T) {
 		"2025-11-23": {"23 Nov 2025: ", "23 Nov 2025", "22 Nov 2026"}, "2026-01-01": {"1 Jan: ", "1 Jan", "22 Nov"},
 	} {
 		m := figures.Money{Rows: []figures.Row{{Name: "x", Use: figures.Use{Used: limit.Amounts{1, 0, 0, 5}}}}}
+		m.Total = m.Rows[0].Use
 		for _, day := range []string{first, "2026-05-01", "2026-11-22"} {
 			m.Days = append(m.Days, figures.Row{Name: day, Use: m.Rows[0].Use})
 		}
