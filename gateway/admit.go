@@ -62,13 +62,13 @@ func (a *admission) admit(next handler) handler {
 	}
 }
 
-// holdApart is hold for streams, on another stack: Redis needs much stack, and a stream would keep it.
+// holdApart runs hold on another goroutine: the Redis client needs much stack, which a stream would keep.
 func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err error) {
 	wire.Apart(func() { err = a.hold(w, r, s, nil) })
 	return err
 }
 
-// hold finds an account at the service that is not awaited, and holds what the request may cost there and for its team.
+// hold finds an account at the service for which no other request waits, and holds what the request may cost there and for its team.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited turn.Awaited) error {
 	search, id := placement.New(s.accounts, s.want(), awaited), holdID(s)
 	defer search.End()
@@ -88,7 +88,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 		a.held(w, s, verdict)
 		return nil
 	}
-	tellLimits(w, s, verdict)
+	setLimitHeaders(w, s, verdict)
 	asked := s.asked()
 	a.refusals.Remember(&asked, verdict, a.deps.Now())
 	return refusalBy(verdict, hold).Waits(search.Refused()...)
@@ -111,8 +111,8 @@ func holdID(s *requestState) string {
 	return s.ID + "@" + strconv.Itoa(s.tries) // see [limit.RequestOf]
 }
 
-// move moves the request's hold to the account of an attempt, unless others wait for that: it has no turn there. wait is until that has
-// room; 0: the hold was moved.
+// move moves the request's hold to the account of an attempt, unless other requests wait for that account. wait is how long until the
+// account may have room; 0: the hold was moved.
 func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Duration) {
 	hold := a.holdOn(to, s, s.held.ID)
 	if !a.queue.Idle() {
@@ -125,7 +125,7 @@ func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Durat
 	verdict, err := a.deps.Accounts.Move(context.WithoutCancel(s.client), s.held, hold)
 	switch {
 	case err != nil:
-		return time.Second // it is not known whether there is room
+		return time.Second // whether there is room is unknown
 	case verdict.Held == nil:
 		return max(verdict.Wait, time.Millisecond)
 	}
@@ -135,7 +135,7 @@ func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Durat
 
 // held notes the hold that was placed.
 func (a *admission) held(w *reply, s *requestState, verdict *limit.Verdict) {
-	tellLimits(w, s, verdict)
+	setLimitHeaders(w, s, verdict)
 	if verdict.Reason != limit.ReasonNone {
 		w.Header().Add("Sluice-Shadow", "admit/"+string(verdict.Reason))
 	}
@@ -143,22 +143,22 @@ func (a *admission) held(w *reply, s *requestState, verdict *limit.Verdict) {
 		w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
 	}
 	s.held, s.Held = verdict.Held, tasks.Cost(s.size, s.team.Money, "")
-	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // it may have begun while the request arrived
+	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // the day may have begun while the request arrived
 }
 
-// tellLimits sets the headers that report the team's limits.
-func tellLimits(w *reply, s *requestState, verdict *limit.Verdict) {
+// setLimitHeaders sets the headers that report the team's limits.
+func setLimitHeaders(w *reply, s *requestState, verdict *limit.Verdict) {
 	if policy, left := verdict.Fields(); policy != "" {
 		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
 	}
 }
 
-// refusalBy is the refusal of a hold by a verdict.
+// refusalBy returns the refusal of a hold by a verdict.
 func refusalBy(v *limit.Verdict, h *limit.Hold) *refusal.Refusal {
 	return refusal.New(refusedBy[v.Reason]).Say("%s", v.Explain(h)).Retry(v.Wait).KeepHeaders().Of(v.Fault.Scope).By(refusals.LimitOf(v, h.Team.Money))
 }
 
-// refuseChoice is the refusal if no account can be chosen.
+// refuseChoice returns the refusal if no account can be chosen.
 func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refusal.Refusal {
 	switch choice.Refusal {
 	case account.Unserved:
@@ -172,7 +172,7 @@ func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refus
 		policy.Brief(s.Model), limit.Shown(choice.Wait)).Retry(choice.Wait).Of(limit.ScopeAccount)
 }
 
-// refusedBy maps each reason of the accounts to its row.
+// refusedBy maps each reason of a verdict to its row.
 var refusedBy = map[limit.Reason]*refusal.Reason{
 	limit.ReasonNever: refusal.Never, limit.ReasonRate: refusal.Rate, limit.ReasonTasks: refusal.Tasks, limit.ReasonAccount: refusal.Account, limit.ReasonQuota: refusal.Quota,
 	limit.ReasonHouse: refusal.House,
@@ -212,8 +212,8 @@ func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
 	}
 }
 
-// report has a request's cost reported once it is charged. That may be much later, so the charge keeps nothing else of the request,
-// whose body may be large.
+// report makes the charge report the request's cost once it is charged. That may be much later, so the charge keeps nothing else of
+// the request, whose body may be large.
 func (a *admission) report(s *requestState, charge *limit.Charge) {
 	team, label, cost := s.Team, s.Label, s.Cost
 	var task *telemetry.Task
@@ -243,7 +243,7 @@ func streamedTask(s *requestState, ended time.Time) *telemetry.Task {
 	}
 }
 
-// quotasOf returns the quotas outside of the teams with this id: the house's, or those of an account at the service; nil: they no longer
+// quotasOf returns the quotas outside teams that have this id: the house's, or those of an account at the service; nil: they no longer
 // exist.
 func (a charges) quotasOf(file *teams.File, id string) *teams.Team {
 	if of, ok := teams.AccountOfQuotas(id); ok {
@@ -252,7 +252,7 @@ func (a charges) quotasOf(file *teams.File, id string) *teams.Team {
 	return file.House.Quotas()
 }
 
-// chargeTask charges what a task's creation holds.
+// chargeTask settles the hold of a task's creation.
 func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 	file, team, taken := a.live.teams(), charge.Held.Team, charge.Taken
 	charge.Team = file.Team(team)
