@@ -52,8 +52,8 @@ func (s *requestState) Runs(now time.Time) {
 	}
 }
 
-// Heard reads the usage in a piece of the answer, also if the client has left.
-func (s *requestState) Heard(piece []byte) {
+// Received reads the usage in a piece of the answer, even if the client has left.
+func (s *requestState) Received(piece []byte) {
 	if s.meter != nil {
 		_, _ = s.meter.Write(piece) // it never fails
 		if s.attempt.Probes() {
@@ -120,7 +120,7 @@ type attempts struct {
 	move func(s *requestState, to *accounts.Attempt) (wait time.Duration)
 }
 
-// RoundTrip implements [http.RoundTripper]. The answer is that of the last account.
+// RoundTrip implements [http.RoundTripper]. It returns the answer of the last account.
 func (t *attempts) RoundTrip(out *http.Request) (*http.Response, error) {
 	s := stateOf(out.Context())
 	if !s.accounts.Chooses() {
@@ -140,7 +140,7 @@ func (t *attempts) RoundTrip(out *http.Request) (*http.Response, error) {
 	}
 }
 
-// last is the last account's answer. A client to which no account did any work is told to wait as long as any of them asks for.
+// last returns the last account's answer. If no account did any work, wait is the longest wait of them all; 0: the answer's own.
 func (s *requestState) last(answer *http.Response, err error, wait time.Duration) (*http.Response, error) {
 	switch {
 	case err != nil && wait > 0:

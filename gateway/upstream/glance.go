@@ -8,8 +8,8 @@ import (
 // longestGlance bounds how much is read of a stream to see whether it begins with an error.
 const longestGlance = 4 << 10
 
-// Glance reads the beginning of a stream: its first event, and more while goesOn says so; open: the last event is not whole yet. It reads
-// at most longestGlance. If all of the stream was read and goesOn agrees, the exchange ends. The body can then be read from its beginning.
+// Glance reads the beginning of a stream: its first event, and more while goesOn returns true; open: the last event is not whole yet. It
+// reads at most longestGlance. If the stream ended and goesOn returns true, the exchange ends. The body is then read from its start.
 func Glance(answer *http.Response, goesOn func(open bool) bool) {
 	seen := &begun{ReadCloser: answer.Body, head: make([]byte, 0, longestGlance)}
 	for more := true; more; {
@@ -24,11 +24,11 @@ func Glance(answer *http.Response, goesOn func(open bool) bool) {
 	answer.Body = seen
 }
 
-// begun is a body of which the beginning was read already.
+// begun is a body whose beginning has been read.
 type begun struct {
 	io.ReadCloser
 	head []byte
-	err  error // the end of the body, if that was read, too
+	err  error // the end of the body, if it was read
 }
 
 func (b *begun) Read(p []byte) (int, error) {
