@@ -18,10 +18,10 @@ type Calls struct {
 	teams limit.PerTeam[teamCalls]
 }
 
-// teamCalls are one team's.
+// teamCalls has one team's calls.
 type teamCalls struct {
 	own    Place
-	census census // has one call more
+	census census // makes one more call
 }
 
 // Place has room for as many calls as may run.
@@ -64,8 +64,8 @@ func (c *Calls) Must(team string) Place {
 	return own
 }
 
-// ToAdmit waits for a place of the team, or for a spare one. A team that begins many requests at once is not delayed while others
-// need no more than their own, even if each call takes long.
+// ToAdmit waits for a place of the team, or for a spare one. A team that begins many requests at once is not delayed while the others
+// need only their own places, even if each call takes long.
 func (c *Calls) ToAdmit(ctx context.Context, team string) (Place, error) {
 	own := c.teams.Get(team).own
 	if own.try() {
@@ -91,17 +91,17 @@ func (p Place) try() bool {
 	}
 }
 
-// The stores whose calls wait until their team may make one are below. These calls do not wait: those of the background's work,
-// of which few run at once; those after a query of the service, whose rate is bounded; and those that settle, which MUST NOT
-// wait, because they record the ends of tasks.
+// Below are the stores whose calls wait until their team may make one. Other calls do not wait: those of background work, of which
+// few run at once; those after a query of the service, whose rate is bounded; and those that settle, which MUST NOT wait, because
+// they record the ends of tasks.
 
-// Claims has the calls of claims wait. crowded is called when a poll of a task that is not the team's is refused because the team's
-// calls are all under way.
+// Claims makes the calls of claims wait. crowded is called when a poll of a task that is not the team's is refused because the team
+// has as many calls under way as it may have.
 func (c *Calls) Claims(claims Claims, sight Sight, crowded func()) Claims {
 	return &claimsInTurn{claims, sight, c, crowded}
 }
 
-// Rate has the calls of rate wait.
+// Rate makes the calls of rate wait.
 func (c *Calls) Rate(rate Rate) Rate { return &rateInTurn{rate, c} }
 
 type claimsInTurn struct {
@@ -111,7 +111,7 @@ type claimsInTurn struct {
 	crowded func()
 }
 
-// Get waits for its turn, unless this process has the answer. If it does not know the task and the team's calls are all under way,
+// Get waits for a place, unless this process has the answer. If it does not know the task and the team's calls are all under way,
 // Get first makes sure that the task is the team's: it returns [ErrCrowded] if it is not.
 func (c *claimsInTurn) Get(ctx context.Context, team, task string) (claim cache.Claim, ok bool, err error) {
 	known, serves := c.sight.Here(team, task)
@@ -128,7 +128,7 @@ func (c *claimsInTurn) Get(ctx context.Context, team, task string) (claim cache.
 	return c.Claims.Get(ctx, team, task)
 }
 
-// mayWait waits for a place for a task that is the team's.
+// mayWait waits for a place if the task is the team's.
 func (c *claimsInTurn) mayWait(ctx context.Context, of *teamCalls, team, task string, known bool) (err error) {
 	if !known {
 		known, err = of.census.ask(ctx, task, func(tasks []string) (map[string]bool, error) {
@@ -190,7 +190,7 @@ type Sight interface {
 	// Here MUST report, without a call of the store, whether this process knows the team's task, and whether Get answers without
 	// a call.
 	Here(team, task string) (known, serves bool)
-	// Exist MUST report which of the tasks are the team's, as the store knows at a moment after the call began. Those that the
+	// Exist MUST report which of the tasks are the team's, as the store knows at a moment after the call began. Tasks that the
 	// store may have lost count as the team's: reading one returns what is known of it.
 	Exist(ctx context.Context, team string, tasks []string) (map[string]bool, error)
 }
