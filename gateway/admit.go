@@ -75,7 +75,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 	for on := search.Next(); on != nil; on = search.Next() {
 		hold := a.holdOn(on, s, id)
 		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
-		search.Tell(hold, &verdict, err)
+		search.Record(hold, &verdict, err)
 	}
 	verdict, hold, err := search.Verdict()
 	switch {

@@ -334,7 +334,7 @@ type mute struct{}
 
 var errMute = errors.New("away")
 
-func (mute) Tell(context.Context, accounts.Pause) error       { return errMute }
+func (mute) Share(context.Context, accounts.Pause) error      { return errMute }
 func (mute) Pauses(context.Context) ([]accounts.Pause, error) { return nil, errMute }
 
 // Without Redis each replica knows what it hears.
@@ -415,7 +415,7 @@ type sharedList struct {
 	asked atomic.Int64
 }
 
-func (s *sharedList) Tell(context.Context, accounts.Pause) error { return nil }
+func (s *sharedList) Share(context.Context, accounts.Pause) error { return nil }
 
 func (s *sharedList) Pauses(context.Context) ([]accounts.Pause, error) {
 	s.mu.Lock()

@@ -20,7 +20,7 @@ func TestPausesInRedis(t *testing.T) {
 			shared := accounts.NewRedis(client, time.Minute)
 			tell := func(p accounts.Pause) {
 				t.Helper()
-				if err := shared.Tell(t.Context(), p); err != nil {
+				if err := shared.Share(t.Context(), p); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -159,7 +159,7 @@ func find(r *accounts.Roster, awaited turn.Awaited, answers map[string]limit.Ver
 		if !known {
 			err = errAway
 		}
-		search.Tell(&limit.Hold{Team: team, Account: on.Shown(), Model: "m"}, &v, err)
+		search.Record(&limit.Hold{Team: team, Account: on.Shown(), Model: "m"}, &v, err)
 	}
 	return asked, search
 }
@@ -203,7 +203,7 @@ func TestAProbeWithoutRoomTellsNobody(t *testing.T) {
 			if on == nil || !on.Probes() {
 				t.Fatal("it does not probe")
 			}
-			search.Tell(&limit.Hold{Team: team, Model: "m"}, &tt.verdict, tt.err)
+			search.Record(&limit.Hold{Team: team, Model: "m"}, &tt.verdict, tt.err)
 			search.End()
 			if told != tt.told {
 				t.Errorf("told %d times, want %d", told, tt.told)
