@@ -6,7 +6,7 @@ import (
 	"sluice/telemetry"
 )
 
-// LimitOf is the limit that a verdict refuses by, as the request's line has it; zero: none. m is what the team's money counts in.
+// LimitOf is the limit by which a verdict refuses, as the request's log line has it; zero: none. m is the unit of the team's money.
 func LimitOf(v *limit.Verdict, m unit.Money) telemetry.Limit {
 	f := &v.Fault
 	l := telemetry.Limit{
