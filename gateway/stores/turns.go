@@ -11,10 +11,10 @@ import (
 	"sluice/policy/teams"
 )
 
-// OutcomesInTurn has the calls of o wait until their team may make one.
+// OutcomesInTurn makes the calls of o wait until their team may make one.
 func OutcomesInTurn(o Outcomes, calls *tasks.Calls) Outcomes { return &outcomesInTurn{o, calls} }
 
-// AccountsInTurn is the same for a. Settle, SettleLater, Extend and Move do not wait: their request is admitted already.
+// AccountsInTurn does the same for a. Settle, SettleLater, Extend and Move do not wait: their request is admitted already.
 func AccountsInTurn(a Accounts, calls *tasks.Calls) Accounts { return &accountsInTurn{a, calls} }
 
 type outcomesInTurn struct {
