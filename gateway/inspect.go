@@ -64,8 +64,8 @@ func (n *inspection) inspect(next handler) handler {
 	}
 }
 
-// govern reads what a request on a forwarded path may cost, if the form of its body is known. A request without a body names no model: it is
-// refused if its team or key may use only some models.
+// govern reads what a request on a forwarded path may cost, if the form of its body is known. A request without a body names no model: it
+// is refused if its team or key may use only some models.
 func (n *inspection) govern(r *http.Request, s *requestState) error {
 	s.Kind, s.query = string(policy.KindOther), r.URL.RawQuery
 	s.size = limit.Amounts{limit.Requests: 1}
