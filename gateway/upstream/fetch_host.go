@@ -61,8 +61,6 @@ func (p Host) matches(u *url.URL) bool {
 	return host == pattern
 }
 
-var defaultPorts = map[string]string{"http": "80", "https": "443"}
-
 // judge reads the address of a picture and judges it.
 func (f *Fetcher) judge(address string) (*url.URL, error) {
 	if len(address) > longestAddress {

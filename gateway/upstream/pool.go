@@ -63,6 +63,8 @@ func newPool(config *Config) *pool {
 	return p
 }
 
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
 func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), defaultPorts[u.Scheme]))
 }
