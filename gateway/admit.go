@@ -43,13 +43,13 @@ func (a *admission) admit(next handler) handler {
 	}
 }
 
-// holdApart is hold for streams, on another stack: Redis needs much stack, and a stream would keep it.
+// holdApart runs hold on another goroutine: the Redis client needs much stack, which a stream would keep.
 func (a *admission) holdApart(w *reply, r *http.Request, s *requestState) (err error) {
 	wire.Apart(func() { err = a.hold(w, r, s, nil) })
 	return err
 }
 
-// hold finds an account at the service that is not awaited, and holds what the request may cost there and for its team.
+// hold finds an account at the service for which no other request waits, and holds what the request may cost there and for its team.
 func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited turn.Awaited) error {
 	search, id := placement.New(s.accounts, s.want(), awaited), holdID(s)
 	defer search.End()
@@ -92,8 +92,8 @@ func holdID(s *requestState) string {
 	return s.ID + "@" + strconv.Itoa(s.tries) // see [limit.RequestOf]
 }
 
-// move moves the request's hold to the account of an attempt, unless others wait for that: it has no turn there. wait is until that has
-// room; 0: the hold was moved.
+// move moves the request's hold to the account of an attempt, unless other requests wait for that account. wait is how long until the
+// account may have room; 0: the hold was moved.
 func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Duration) {
 	hold := a.holdOn(to, s, s.held.ID)
 	if !a.queue.Idle() {
@@ -106,7 +106,7 @@ func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Durat
 	verdict, err := a.deps.Accounts.Move(context.WithoutCancel(s.client), s.held, hold)
 	switch {
 	case err != nil:
-		return time.Second // it is not known whether there is room
+		return time.Second // whether there is room is unknown
 	case verdict.Held == nil:
 		return max(verdict.Wait, time.Millisecond)
 	}
@@ -124,7 +124,7 @@ func (a *admission) noteHeld(w *reply, s *requestState, verdict *limit.Verdict) 
 		w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
 	}
 	s.held, s.Held = verdict.Held, tasks.Cost(s.size, s.team.Money, "")
-	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // it may have begun while the request arrived
+	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // the day may have begun while the request arrived
 }
 
 // setLimitHeaders sets the headers that report the team's limits.
@@ -134,12 +134,12 @@ func setLimitHeaders(w *reply, s *requestState, verdict *limit.Verdict) {
 	}
 }
 
-// refusalBy is the refusal of a hold by a verdict.
+// refusalBy returns the refusal of a hold by a verdict.
 func refusalBy(v *limit.Verdict, h *limit.Hold) *refusal.Refusal {
 	return refusal.New(refusedBy[v.Reason]).Say("%s", v.Explain(h)).Retry(v.Wait).KeepHeaders().Of(v.Fault.Scope).By(refusals.LimitOf(v, h.Team.Money))
 }
 
-// refuseChoice is the refusal if no account can be chosen.
+// refuseChoice returns the refusal if no account can be chosen.
 func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refusal.Refusal {
 	switch choice.Refusal {
 	case account.Unserved:
@@ -153,7 +153,7 @@ func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refus
 		policy.Brief(s.Model), limit.WaitText(choice.Wait)).Retry(choice.Wait).Of(limit.ScopeAccount)
 }
 
-// refusedBy maps each reason of the accounts to its row.
+// refusedBy maps each reason of a verdict to its row.
 var refusedBy = map[limit.Reason]*refusal.Row{
 	limit.ReasonNever: refusal.Never, limit.ReasonRate: refusal.Rate, limit.ReasonTasks: refusal.Tasks, limit.ReasonAccount: refusal.Account, limit.ReasonQuota: refusal.Quota,
 	limit.ReasonHouse: refusal.House,

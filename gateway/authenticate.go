@@ -21,8 +21,8 @@ var (
 	errNoSuchTeam      = errors.New("the team that the teams file gives the token does not exist or is disabled")
 )
 
-// authenticate finds the team of a request by its key or token, and checks that the team may use the endpoint. Every invalid one
-// gets the same answer, so that a client learns nothing from it.
+// authenticate finds the team of a request by its key or token, and checks that the team may use the endpoint. Every invalid key
+// or token gets the same answer, so that a client learns nothing from it.
 func authenticate(live *live, identities Identities, accepted func(context.Context), alarms *telemetry.Alarms) stage {
 	return func(next handler) handler {
 		return func(w *reply, r *http.Request, s *requestState) error {
@@ -72,7 +72,7 @@ func identify(r *http.Request, s *requestState, identities Identities, token str
 }
 
 // allows looks the client's key up again in the teams file in force. It returns the team and the key's limits, or the refusal that a new
-// request with this key would get now. Of a token it checks only the team.
+// request with this key would get now. For a token it checks only the team.
 func (f *inForce) allows(s *requestState, now time.Time) (*teams.Team, *teams.KeyLimits, error) {
 	presented, limits := wire.Bearer(s.header["Authorization"]), &teams.KeyLimits{}
 	team, key, ok := f.teams.Lookup(presented, now)
@@ -97,7 +97,7 @@ func refuseKeyBecause(reason error) error {
 	return refusal.New(refusal.Key).Say("A valid key of a team is required: Authorization: Bearer <key>.").Because(reason)
 }
 
-// readTags reads for which part of its team the request is, and where its task's end is announced. Neither header is sent to the service.
+// readTags reads the request's tags, and the callback that announces its task's end. Neither header is sent to the service.
 func readTags(r *http.Request, s *requestState) error {
 	tags, err := policy.ParseTags(r.Header["Sluice-Tag"])
 	if err != nil {

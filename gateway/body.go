@@ -25,7 +25,7 @@ var errClientLeft = errors.New("the client left while it was sending the body")
 // hasBody reports whether the client sends a body that is not yet known to be empty.
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
-// readBody reads the whole body into memory, unless it was read. It takes the buffer's size from the budget before it makes the
+// readBody reads the whole body into memory, unless it has been read. It takes the buffer's size from the budget before it makes the
 // buffer.
 func readBody(w *reply, r *http.Request, s *requestState, lender *wire.Buffers) error {
 	if s.bodyEnded {
@@ -153,9 +153,9 @@ func isOutOfMemory(err error) bool {
 	return ok && refused.Row == refusal.Memory
 }
 
-// takeBack releases the memory of a request's body, once nothing reads the body any more: the span of the exchange, which may
+// releaseBody releases the memory of a request's body. Nothing may read the body any more: the span of the exchange, which may
 // show it, MUST have ended. It may be called more than once.
-func takeBack(b *wire.Buffers, s *requestState) {
+func releaseBody(b *wire.Buffers, s *requestState) {
 	s.exchange.Release()
 	b.GiveBack(s.lent)
 	s.lent, s.body = nil, nil
@@ -174,7 +174,7 @@ const (
 	lingerTime  = 2 * time.Second
 )
 
-// clientBounds bounds what clients may take: bytes, and time to send and to read.
+// clientBounds has the bounds for clients: on bytes, and on the time to send and to read.
 type clientBounds struct {
 	now          func() time.Time
 	maxBody      int64         // bytes of a request's body
@@ -182,7 +182,7 @@ type clientBounds struct {
 	slowStart    time.Duration // before a slow body is refused; tests shorten it
 	lingerTime   time.Duration // for which the rest of a body is dropped; tests shorten it
 	draining     *atomic.Bool
-	cors         *wire.CORS // who may read answers in a browser
+	cors         *wire.CORS // which pages may read answers in a browser
 }
 
 func newClientBounds(config *Config, now func() time.Time, live *live) *clientBounds {
@@ -200,9 +200,9 @@ func (w *reply) leaveBody(now time.Time) {
 	_ = w.control.SetReadDeadline(now.Add(w.bounds.lingerTime))
 }
 
-// linger reads and drops the rest of a body after its answer, so that the client reads the answer and not a reset connection, and
-// ends the connection unless the body arrived whole. What net/http does with such a rest differs between its patches: some keep
-// the connection, and read later bytes as another request.
+// linger reads and drops the rest of a body after its answer, so that the client reads the answer and no reset connection. It ends
+// the connection unless the body arrived whole. Patch versions of net/http differ here: some keep the connection, and read later
+// bytes of the body as another request.
 func (w *reply) linger(r *http.Request) {
 	if w.state.bodyEnded || !w.ended || !w.wrote || !w.alone {
 		return

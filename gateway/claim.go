@@ -113,8 +113,7 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 	return true
 }
 
-// watch returns the function that looks for a task in the pieces of a stream before they leave; nil if the stream cannot name
-// one.
+// watch returns the function that looks for a task in the pieces of a stream before they leave; nil: the stream cannot name one.
 func (k *claims) watch(s *requestState) func(piece []byte) {
 	if !s.mayName() {
 		return nil
@@ -139,8 +138,7 @@ func (k *claims) claimFrames(s *requestState, piece []byte) {
 	}
 }
 
-// claimUnseen claims a task that the meter read in a stream and watch did not, because no single piece held the name: the
-// frames were too large.
+// claimUnseen claims a task that the meter read in a stream and watch missed, because the event was too large for one piece.
 func (k *claims) claimUnseen(s *requestState) {
 	read := &s.reading
 	if s.claimed || s.unclaimable || read.TaskID == "" || read.Frames == 0 || s.UpstreamStatus >= 400 || !s.mayName() {

@@ -24,7 +24,7 @@ import (
 	"sluice/telemetry"
 )
 
-// Settings for Config.Workspace and Config.DataInspection, beside a value to send.
+// Values of Config.Workspace and Config.DataInspection that are not sent themselves.
 const (
 	HeaderStrip   = "strip"   // the client's header is dropped; the default
 	HeaderForward = "forward" // the client's header is sent to the service unchanged
@@ -39,7 +39,7 @@ type Config struct {
 	Workspace      string       // HeaderStrip, HeaderForward, or the value to send in <prefix>WorkSpace
 	DataInspection string       // HeaderStrip, HeaderForward, or the value to send in <prefix>DataInspection
 	EmbeddingsPath string       // the service's path for embeddings; empty: they are not served
-	Embeddings     forms.Bounds // of requests for them
+	Embeddings     forms.Bounds // of embeddings requests
 	ForwardPaths   []forms.Path // extra path prefixes to forward, with the forms of their bodies; may be empty
 
 	TrustedProxies []netip.Prefix // networks whose X-Forwarded-For is trusted, for the log; may be empty
@@ -51,13 +51,13 @@ type Config struct {
 	MaxBody    int64 // bytes of one request's body
 	BodyBudget int64 // bytes of all request bodies in memory; one team has at most half
 
-	Tunnel         *upstream.Tunnel // the way to the service and to pictures; nil: direct, by the system's authorities
+	Tunnel         *upstream.Tunnel // the proxy to the service and to pictures; nil: none, and the system's root certificates
 	ConnectTimeout time.Duration    // to connect to the service, TLS included
 	HeaderTimeout  time.Duration    // from the request's last byte to the answer's header
 	IdleTimeout    time.Duration    // silence inside an answer, and while the service takes a request
 	WriteTimeout   time.Duration    // one write to a client that does not read
 
-	Fleet        *limit.Fleet   // counts requests in flight, of what all replicas may have
+	Fleet        *limit.Fleet   // divides the limits on requests in flight among the replicas
 	PollInterval time.Duration  // the least time between two queries about one running task
 	TaskTTL      time.Duration  // how long the service knows a task
 	TaskZone     *time.Location // of the times inside task answers
@@ -65,10 +65,10 @@ type Config struct {
 	Families policy.Families // the model patterns that kinds and rules depend on
 	Rules    policy.Modes    // the modes by rule id, which a team's own modes override; may be nil
 
-	OpenAI      bool          // the clients' dialects are served, too
-	KnownModels bool          // they have only models that the teams file names
-	Provider    string        // owner of the models that they list
-	ImageWait   time.Duration // how long their clients wait for a task
+	OpenAI      bool          // also serve the dialects of clients: OpenAI's and Anthropic's
+	KnownModels bool          // these dialects serve only models that the teams file names
+	Provider    string        // owner of the models in their lists
+	ImageWait   time.Duration // how long a request for images waits for its task
 
 	maxUnsettled int            // as in [tasks.Config]; tests set it
 	luck         func() float64 // as in [accounts.Config]; tests set it
@@ -79,7 +79,7 @@ type Deps struct {
 	Now              func() time.Time                         // the clock for times and durations; time.Now outside tests
 	Teams            *teams.File                              // the teams to start with; Set replaces them
 	Upstream         accounts.Set                             // the accounts at the service to start with, and their keys; Set replaces them
-	Cooling          accounts.Shared                          // what the replicas know of throttled accounts; nil: nothing
+	Cooling          accounts.Shared                          // the throttled accounts that the replicas know of; nil: not shared
 	Claims           tasks.Claims                             // the teams' tasks
 	To               event.Routes                             // where the ends of tasks are announced; nil: nowhere
 	Result           tasks.Result                             // answers with stored pictures; nil: none are stored
@@ -93,7 +93,7 @@ type Deps struct {
 	Metrics          *telemetry.Metrics                       // nil: no metrics
 	Traces           *telemetry.Traces                        // nil: no spans
 	Record           func(record *telemetry.Record)           // takes the finished Record of every request, which is valid during the call; must not block
-	TaskEnded        func(label string, task *telemetry.Task) // takes each task whose end this process reports, with its model's name in metrics; nil: nothing does
+	TaskEnded        func(label string, task *telemetry.Task) // takes each task whose end this process reports, with its model's name in metrics; may be nil
 	KeyAccepted      func(ctx context.Context)                // called first for each request whose key or token is valid, with its context; may be nil
 	UnheldReached    func()                                   // called when a refused request for pictures cannot be noted, see [MostUnheld]; may be nil
 	Logger           *slog.Logger                             // for what happens outside requests, and for the inside of errors
@@ -110,11 +110,11 @@ type Identities interface {
 
 // Remote configures the use of stores outside this process, such as Redis.
 type Remote struct {
-	// Calls is how many calls of the stores may run at once for one team, at least 2. Others wait. All teams together have as
-	// many again for admissions.
+	// Calls is how many calls of the stores may run at once for one team, at least 2; more wait. As many again, which all teams
+	// share, are for admissions.
 	Calls int
 	Sight stores.Sight // of Deps.Claims
-	// Crowded is called when a poll of a task that is not the team's is refused because the team's calls are all under way.
+	// Crowded is called when a poll of a task that is not the team's is refused because the team has Calls calls under way.
 	Crowded func()
 }
 
@@ -134,8 +134,8 @@ type live struct {
 	stopping atomic.Bool    // new requests are refused
 }
 
-// inForce is one reading of the teams file and the accounts file. A request keeps the reading that it was authenticated by, unless it
-// waits in the queue and check replaces it.
+// inForce is one version of the teams file and the accounts file. A request keeps the version that authenticated it, unless it waits
+// in the queue and check replaces the version.
 type inForce struct {
 	teams    *teams.File
 	accounts *accounts.Snapshot
@@ -146,10 +146,10 @@ func (l *live) teams() *teams.File { return l.now.Load().teams }
 // label is the name of a model in metrics.
 func (l *live) label(model string) string { return l.teams().Label(model) }
 
-// money is what amounts of money count in.
+// money is the unit of amounts of money.
 func (l *live) money() unit.Money { return l.teams().Money }
 
-// mirrored is whether pictures of a team's tasks are stored, if any are.
+// mirrored returns the function that reports whether pictures of a team's tasks are stored.
 func (l *live) mirrored(of tasks.Result) func(team string) bool {
 	return func(team string) bool {
 		t := l.teams().Team(team)

@@ -52,8 +52,8 @@ func (s *requestState) Runs(now time.Time) {
 	}
 }
 
-// Heard reads the usage in a piece of the answer, also if the client has left.
-func (s *requestState) Heard(piece []byte) {
+// Received reads the usage in a piece of the answer, even if the client has left.
+func (s *requestState) Received(piece []byte) {
 	if s.meter != nil {
 		_, _ = s.meter.Write(piece) // it never fails
 		if s.attempt.Probes() {
@@ -91,7 +91,7 @@ func (s *requestState) Ended() {
 	s.clientSpan.End(ended, x.Arrived)
 }
 
-// judge reports the attempt's outcome to its account, and alerts operators of what only they can change.
+// judge reports the attempt's outcome to its account, and alerts operators to faults that only they can repair.
 func (s *requestState) judge() {
 	u := s.service
 	s.verdict = s.attempt.End(accounts.AnswerOf(s.exchange, &s.reading, s.UpstreamStatus, s.retryAfter))
@@ -103,7 +103,7 @@ func (s *requestState) judge() {
 	}
 }
 
-// use has the request use an account.
+// use assigns an attempt, and so its account, to the request.
 func (s *requestState) use(attempt accounts.Attempt) { s.attempt, s.Account = attempt, attempt.Shown() }
 
 // want is the work for which an account is chosen.
@@ -112,15 +112,15 @@ func (s *requestState) want() account.Want {
 	return account.Want{Model: s.Model, Unpriced: unpriced, Team: s.Team, Regions: s.team.Regions}
 }
 
-// attempts is the proxy's way to the service: to the account that was chosen for a request, and if that has certainly done no work, to
-// others, each once.
+// attempts sends the proxy's requests to the service: each to its chosen account and, if that certainly did no work, to others, each
+// of them once.
 type attempts struct {
 	service *service
-	// move moves the request's hold to the account of an attempt. wait is until it has room there; 0: the hold was moved.
+	// move moves the request's hold to the account of an attempt. wait is how long until that may have room; 0: the hold was moved.
 	move func(s *requestState, to *accounts.Attempt) (wait time.Duration)
 }
 
-// RoundTrip implements [http.RoundTripper]. The answer is that of the last account.
+// RoundTrip implements [http.RoundTripper]. It returns the answer of the last account.
 func (t *attempts) RoundTrip(out *http.Request) (*http.Response, error) {
 	s := stateOf(out.Context())
 	if !s.accounts.Chooses() {
@@ -140,7 +140,7 @@ func (t *attempts) RoundTrip(out *http.Request) (*http.Response, error) {
 	}
 }
 
-// last is the last account's answer. A client to which no account did any work is told to wait as long as any of them asks for.
+// last returns the last account's answer. If no account did any work, wait is the longest wait of them all; 0: the answer's own.
 func (s *requestState) last(answer *http.Response, err error, wait time.Duration) (*http.Response, error) {
 	switch {
 	case err != nil && wait > 0:
@@ -154,7 +154,7 @@ func (s *requestState) last(answer *http.Response, err error, wait time.Duration
 	return answer, nil
 }
 
-// another chooses a further account if the attempt has certainly done no work, and moves the request's hold to it. No account is chosen
+// another chooses another account if the attempt certainly did no work, and moves the request's hold to it. No account is chosen
 // for a client that has left.
 func (t *attempts) another(trials *accounts.Trials, s *requestState) bool {
 	trials.Judged(&s.attempt, s.verdict)
@@ -169,7 +169,7 @@ func (t *attempts) another(trials *accounts.Trials, s *requestState) bool {
 	return ok
 }
 
-// again makes the request ready for another attempt. failed is why the one before has no answer.
+// again makes the request ready for another attempt. failed is why the previous one has no answer; nil: it has one.
 func (s *requestState) again(failed error) {
 	if failed != nil {
 		s.fault = refusal.As(failed).Name
@@ -182,8 +182,8 @@ func (s *requestState) again(failed error) {
 	s.fault, s.Refusal, s.reading, s.Usage, s.answered = "", "", meter.Reading{}, meter.Usage{}, time.Time{}
 }
 
-// readRefusal reads an answer that may be a refusal far enough to know whether it is one: an error whole, a stream until its first
-// event, with what precedes it. The body can then be read from its beginning.
+// readRefusal reads an answer that may be a refusal far enough to know: an error whole, a stream up to its first event. The body can
+// then be read from its beginning.
 func (s *requestState) readRefusal(answer *http.Response) error {
 	switch {
 	case answer.StatusCode >= http.StatusBadRequest:
@@ -195,7 +195,7 @@ func (s *requestState) readRefusal(answer *http.Response) error {
 	return nil
 }
 
-// mayRefuse reports whether the stream so far may still be a refusal alone; open: its last event has not ended.
+// mayRefuse reports whether the stream so far may be nothing but a refusal; open: its last event has not ended.
 func (s *requestState) mayRefuse(open bool) bool {
 	if s.meter == nil {
 		return false

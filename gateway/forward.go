@@ -39,7 +39,7 @@ func (f *forward) newProxy(way *attempts, buffers httputil.BufferPool) *httputil
 			s := stateOf(out.Context())
 			s.failure = f.service.failed(s, err)
 		},
-		// The Record has what the proxy would log, whose own lines contain addresses.
+		// The Record has what the proxy would log; the proxy's lines contain addresses.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 }

@@ -28,15 +28,15 @@ import (
 const frontName = "openai"
 
 // fronts serves OpenAI's interface. One stage puts the service's request in place of the client's; below the reply, a
-// [dialect.Writer] turns the answer into OpenAI's. All between them is the chain of every request.
+// [dialect.Writer] turns the answer into OpenAI's. Between the two runs the chain that every request runs through.
 type fronts struct {
 	config  *Config
 	headers *headers
 	natives map[string]*route // the service's routes, by path
-	created int64             // of the models that are listed, in seconds: when this process began
+	created int64             // creation time of listed models, in Unix seconds: when this process began
 	polls   *polls
 	buffers *wire.Buffers
-	fetcher *upstream.Fetcher // of pictures, for clients that want them and not their addresses
+	fetcher *upstream.Fetcher // of pictures, for clients that want the pictures and not their addresses
 
 	vision, sync func(model string) bool // what [conversation.Models] asks for
 }
@@ -92,7 +92,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 	}
 }
 
-// replace puts the service's request in place of the client's, which is not read any more.
+// replace puts the service's request in place of the client's, whose body is not needed any more.
 func (f *fronts) replace(s *requestState, request *conversation.Request) error {
 	s.route = f.natives[request.Path]
 	s.body, s.creates, s.Endpoint = request.Body, s.route.creates, string(s.route.endpoint)
@@ -100,7 +100,7 @@ func (f *fronts) replace(s *requestState, request *conversation.Request) error {
 	f.buffers.GiveBack(s.lent)
 	s.lent = nil
 	s.share.Keep(int64(cap(s.body)))
-	s.header = f.headers.withoutOwn(s.header)
+	s.header = f.headers.withoutForm(s.header)
 	if request.Stream {
 		s.header[f.headers.sse] = on
 	}
@@ -149,14 +149,15 @@ func (f *fronts) showModel(w *reply, r *http.Request, s *requestState) error {
 	return writeOwn(w, openai.AppendModel(nil, s.rest, f.created, f.config.Provider))
 }
 
-// refuseUnknown refuses a model that the client may not see, or that nothing names.
+// refuseUnknown refuses a model that is unknown, or that the client may not know of.
 func refuseUnknown(w *reply, name string) error {
 	unknown := openai.NoModel(name)
 	w.front.BlameMember(unknown.Param)
 	return refusal.New(refusal.NoModel).Say("%s", unknown.Message)
 }
 
-// unknown reports whether the teams file nowhere names a model, and it, or the operator, says that such a model is not to be had.
+// unknown reports whether a model is refused as unknown: the teams file does not name it, and the operator, the team or the key
+// allows only named models.
 func (f *fronts) unknown(s *requestState, name string) bool {
 	model := s.teams.Resolve(name)
 	if model != name || s.teams.Label(model) != label.Other {
@@ -169,7 +170,7 @@ func (f *fronts) unknown(s *requestState, name string) bool {
 type frontRequest struct {
 	read   func(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error)
 	params func(field string) string                                        // the client's name of a field of the service's request
-	digest func(r *http.Request, body io.Reader) ([sha256.Size]byte, error) // of its content, which is read and not kept; nil: repetitions are not recognized
+	digest func(r *http.Request, body io.Reader) ([sha256.Size]byte, error) // of the content, without keeping it; nil: repetitions are not recognized
 }
 
 // namesFor lists the models that the request's team and key may use.
@@ -195,7 +196,7 @@ func reading(read func([]byte, *conversation.Models) (*conversation.Request, err
 	}
 }
 
-// count answers how many tokens a conversation has, as a hold reckons. It costs nothing.
+// count answers how many tokens a conversation has, by the estimate that a hold uses. It costs nothing.
 func (n *inspection) count(w *reply, _ *http.Request, s *requestState) error {
 	if err := n.judge(w, s); err != nil {
 		return err
@@ -240,7 +241,7 @@ func newRepetition(r *http.Request, s *requestState, body [sha256.Size]byte) *re
 }
 
 // noteUnheld is the stage that notes a first attempt at pictures that is refused for lack of memory, so that its repetition makes
-// its own task. Otherwise it would get the task of an equal call, or be taken for a call whose first attempt is late. The body is
+// its own task. Otherwise it would get the task of an equal request, or be taken for one whose first attempt is late. The body is
 // read for this, and not kept.
 func (f *fronts) noteUnheld(kind frontRequest, t *throttle, noteRefused func(ctx context.Context, s *requestState)) stage {
 	return func(next handler) handler {
@@ -274,7 +275,7 @@ func (f *fronts) noteUnheld(kind frontRequest, t *throttle, noteRefused func(ctx
 	}
 }
 
-// unheldBody is a body for which there is no memory: what had arrived, which is given back as soon as it is read, and then the rest.
+// unheldBody is a body for which there is no memory: first what had arrived, whose buffer is given back once it is read, then the rest.
 type unheldBody struct {
 	upload
 	have []byte

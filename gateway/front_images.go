@@ -38,7 +38,7 @@ func (f *fronts) pictures(next handler) handler {
 		created := s.start
 		if made.Task != "" && !made.State.Final() {
 			if s.parameters == nil || s.parameters.Body == nil { // else the span reads the body at its end
-				takeBack(f.buffers, s)
+				releaseBody(f.buffers, s)
 			}
 			claim, err := f.await(r.Context(), w, s, made.Task)
 			if err != nil || claim == nil {
@@ -67,7 +67,7 @@ func (f *fronts) write(ctx context.Context, w *reply, s *requestState, made *ope
 	return instead(w, http.StatusOK, made.Append(nil, created.Unix()))
 }
 
-// instead writes an answer in OpenAI's form in place of the one that is held back.
+// instead writes an answer in OpenAI's form in place of the answer that is held back.
 func instead(w *reply, status int, body []byte) error {
 	if !w.takeBack() {
 		return errAnswered
@@ -107,7 +107,7 @@ func (f *fronts) await(ctx context.Context, w *reply, s *requestState, task stri
 
 // showTask describes one of the team's tasks.
 func (f *fronts) showTask(w *reply, r *http.Request, s *requestState) error {
-	s.header = f.headers.withoutOwn(s.header)
+	s.header = f.headers.withoutForm(s.header)
 	claim, err := f.polls.own(r.Context(), s)
 	if err != nil {
 		return err
@@ -157,8 +157,8 @@ func (f *fronts) encode(ctx context.Context, w *reply, s *requestState, out *buf
 	return text.Close()
 }
 
-// unfetched refuses after a failed upstream. The pictures are paid for: a repeat gets the same task. Without a task it would pay again,
-// and the message has the addresses.
+// unfetched refuses after a failed download. The pictures are paid for, and a repeat gets the same task. Without a task a repeat would
+// pay again, so the message has the addresses.
 func (f *fronts) unfetched(ctx context.Context, w *reply, made *openai.Pictures, err error) error {
 	switch {
 	case ctx.Err() != nil && w.wrote:
@@ -201,7 +201,7 @@ func (w *reply) translate(r *http.Request) {
 	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
 }
 
-// takeBack drops an answer of which no byte has left, so that another can replace it. It reports false if a byte has left.
+// takeBack drops the answer so that another can replace it. It reports false if a byte of the answer has left.
 func (w *reply) takeBack() bool {
 	if w.front == nil {
 		return false
@@ -233,8 +233,8 @@ func (w *reply) endFront(r *http.Request, p any) any {
 		w.note(w.front.End())
 	case w.failed == nil && r.Context().Err() == nil:
 		lost := lostAnswer(w.state.fault)
-		told, err := w.front.Cut(&conversation.Refusal{Status: lost.Status, Code: lost.Code, Message: lost.Message})
-		if w.note(err); told {
+		shown, err := w.front.Cut(&conversation.Refusal{Status: lost.Status, Code: lost.Code, Message: lost.Message})
+		if w.note(err); shown {
 			p = nil
 		}
 	}
@@ -254,8 +254,7 @@ func lostAnswer(fault string) *refusal.Refusal {
 	return refusal.New(refusal.Answer).Say("The service's answer broke off.")
 }
 
-// final sets whether a client of OpenAI's interface is asked not to repeat the request, because that would only waste or pay
-// again.
+// final sets whether a client of OpenAI's interface is asked not to repeat the request, because a repeat would fail or pay again.
 func (w *reply) final(is bool) {
 	if w.front != nil {
 		w.front.Final = is

@@ -49,7 +49,7 @@ type Gateway struct {
 	quotas *quotas.Watch
 }
 
-// table is the whole public surface, beside OpenAI's interface; any other path is 404. Each chain names its handler first and
+// table is the whole public surface except OpenAI's interface; any other path is 404. Each chain names its handler first and
 // then the stages before it, in running order.
 func (g *Gateway) table() []route {
 	generate := chain(g.forward.forward,
@@ -138,7 +138,7 @@ func New(config Config, deps Deps) *Gateway {
 	g.throttle = newThrottle(loads, queue, deps.Now, deps.UnheldReached)
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
 	charges := charges{deps: &g.deps, live: g.live, refusals: g.throttle.refusals, contradictions: billing.NewContradictions(deps.Logger)}
-	service := newService(&g.config, &g.deps, g.live, alarms, headers, lease)
+	service := &service{config: &g.config, deps: &g.deps, live: g.live, alarms: alarms, headers: headers, lease: lease}
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
 		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.pool.Cover,

@@ -9,8 +9,8 @@ import (
 	"sluice/policy/forms"
 )
 
-// headers knows the service's own headers: their names, in the canonical form that net/http uses, so that a look-up costs
-// nothing whatever case a client sent, and what the operator set for them.
+// headers has the names of the service's own headers in net/http's canonical form, so that a look-up need not convert them, and
+// the operator's settings for them.
 type headers struct {
 	config *Config
 
@@ -45,9 +45,9 @@ func (k *headers) creates(to *route, r *http.Request) bool {
 	return to.creates || to.prefix && to.mayCreate() && r.Method == post && policy.Enabled(r.Header[k.async])
 }
 
-// withoutOwn is a client's header without those that set the form of the answer at the service: a client of OpenAI's interface
-// sets that in the body.
-func (k *headers) withoutOwn(h http.Header) http.Header {
+// withoutForm returns a copy of a client's header without the fields that set the form of the service's answer: a client of
+// OpenAI's interface sets the form in the body.
+func (k *headers) withoutForm(h http.Header) http.Header {
 	h = maps.Clone(h)
 	for _, name := range [...]string{"Accept", k.sse, k.async, k.encryption} {
 		delete(h, name)
@@ -55,7 +55,7 @@ func (k *headers) withoutOwn(h http.Header) http.Header {
 	return h
 }
 
-// outbound builds the header of a request to the service from nothing: only what is set here leaves. Contract headers are
+// outbound builds the header of a request to the service from scratch: only what is set here is sent. Contract headers are
 // set from what the rules judged and never copied, so that no trick of a client (a Connection header that names them, a second
 // value) makes Sluice and the service read the request differently.
 func (k *headers) outbound(s *requestState, authorization string) http.Header {
@@ -73,7 +73,7 @@ func (k *headers) outbound(s *requestState, authorization string) http.Header {
 	if policy.Enabled(s.header[k.async]) && (!s.route.prefix || s.creates) {
 		o.set(k.async, "enable")
 	}
-	switch { // the rest is the client's
+	switch { // from here on, values are the client's
 	case s.route.endpoint == policy.EndpointOther:
 		o.set("Accept", "*/*")
 		copyOne(o, s.header, "Accept")
@@ -94,7 +94,7 @@ func (k *headers) outbound(s *requestState, authorization string) http.Header {
 	return o.Header
 }
 
-// fields is a header whose values are stored in a request's room for them.
+// fields is a header whose values are allocated together.
 type fields struct {
 	http.Header
 	room *values
@@ -109,7 +109,7 @@ func copyOne(to fields, from http.Header, name string) {
 	}
 }
 
-// setBy follows a setting: strip, forward, or a value to send.
+// setBy applies a setting: strip, forward, or a value to send.
 func setBy(setting string, to fields, from http.Header, name string) {
 	switch setting {
 	case HeaderStrip, "":
@@ -123,5 +123,5 @@ func setBy(setting string, to fields, from http.Header, name string) {
 // acceptJSON is shared: no code writes to a header's values.
 var acceptJSON = []string{"application/json"}
 
-// accept is the Accept header as one text.
+// accept returns the values of the Accept header, joined.
 func accept(h http.Header) string { return strings.Join(h["Accept"], ",") }

@@ -39,11 +39,11 @@ type onceCall struct {
 	waits bool // while the first request runs
 
 	attempt cache.Attempt // its token is the request's; the rest is used only if equal
-	joined  bool          // name is that of one of the equal requests
+	joined  bool          // name is already that of one of the equal requests
 	taken   *takenName    // where that name is stored
 }
 
-// words name the call in messages.
+// words returns how messages name the call.
 func (c *onceCall) words() (subject, like string) {
 	if c.equal {
 		return "Whether the request repeats another", "that is equal to this one"
@@ -164,7 +164,7 @@ func (i *idempotency) look(ctx context.Context, call *onceCall) (was cache.Outco
 	if err == nil {
 		call.name, call.joined = name, true
 	}
-	if err == nil && (runs || call.attempt.Number > 0) { // else it is late, and its repetition's client is the one that waits
+	if err == nil && (runs || call.attempt.Number > 0) { // otherwise it is late, and the client waits for its repetition
 		call.taken.Store(&name)
 	}
 	return was, runs, err
@@ -202,7 +202,7 @@ func (i *idempotency) givenUp(next handler) handler {
 	}
 }
 
-// firstRun is the first request with a name.
+// firstRun is the run of the first request with a name.
 type firstRun struct {
 	outcomes  stores.Outcomes
 	call      *onceCall
@@ -218,7 +218,7 @@ func (f *firstRun) run(next handler, w *reply, r *http.Request, s *requestState)
 		w.kept = nil
 		f.decide(w, s)
 		if f.call.equal && f.outcome.Status == 0 {
-			f.call.taken.Store(nil) // it is refused, which is noted
+			f.call.taken.Store(nil) // End notes the refusal
 		}
 		f.outcomes.End(context.WithoutCancel(r.Context()), f.call.name, f.outcome.Body, f.outcome)
 	}()
@@ -250,8 +250,8 @@ func (f *firstRun) decide(w *reply, s *requestState) {
 	}
 }
 
-// loseAnswer sets the outcome of a creation that made a task, or may have, and whose answer cannot be repeated: it was cut or
-// is too long, and the kept bytes must not pass for a success. It must not run again either.
+// loseAnswer sets the outcome of a creation that made a task, or may have, and whose answer was cut or is too long to be repeated.
+// The kept bytes must not pass for a success, and the creation must not run again.
 func (f *firstRun) loseAnswer(s *requestState, why string) {
 	_, like := f.call.words()
 	message := "The outcome of the first request " + like + " is unknown; the request is not run again."

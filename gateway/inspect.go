@@ -44,8 +44,8 @@ type inspection struct {
 	buffers *wire.Buffers
 }
 
-// inspect reads the whole body into memory and judges it. The body of a forwarded path is not judged; if its form is known, what it may cost
-// is read.
+// inspect reads the whole body into memory and judges it. The body of a forwarded path is not judged; if its form is known, its cost is
+// estimated.
 func (n *inspection) inspect(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		if err := readBody(w, r, s, n.buffers); err != nil {
@@ -64,8 +64,8 @@ func (n *inspection) inspect(next handler) handler {
 	}
 }
 
-// govern reads what a request on a forwarded path may cost, if the form of its body is known. A request without a body names no model: it is
-// refused if its team or key may use only some models.
+// govern reads what a request on a forwarded path may cost, if the form of its body is known. A request without a body names no model: it
+// is refused if its team or key may use only some models.
 func (n *inspection) govern(r *http.Request, s *requestState) error {
 	s.Kind, s.query = string(policy.KindOther), r.URL.RawQuery
 	s.size = limit.Amounts{limit.Requests: 1}
@@ -104,7 +104,7 @@ func (n *inspection) price(s *requestState, q *policy.Request) error {
 	}
 	s.terms.Begin(s.teams.Prices, q, s.Time)
 	if s.terms.Price == nil {
-		if err := unpaid(s); err != nil {
+		if err := refuseUnpriced(s); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (n *inspection) price(s *requestState, q *policy.Request) error {
 	return nil
 }
 
-// judgeFor is judge. For a request that may wait it runs judge on another goroutine, so that this one's stack stays small during the wait.
+// judgeFor runs judge, for a request that may wait on another goroutine, so that this one's stack stays small during the wait.
 func (n *inspection) judgeFor(w *reply, s *requestState) (err error) {
 	if s.patience == 0 {
 		return n.judge(w, s)
@@ -157,7 +157,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 // mayUseModel refuses a model that a team, or a key with these limits, may not use.
 func mayUseModel(s *requestState, team *teams.Team, limits *teams.KeyLimits) error {
 	switch {
-	case s.route.opaque(): // it names none
+	case s.route.opaque(): // its requests name none
 	case !team.MayUseModel(s.Model):
 		return refusal.New(refusal.Model).Say("Team %s may not use the model %s.", team.ID, policy.Brief(s.Model)).At("model")
 	case !limits.MayUseModel(s.Model):
@@ -168,8 +168,8 @@ func mayUseModel(s *requestState, team *teams.Team, limits *teams.KeyLimits) err
 
 const noPrice = "%s has a spend quota, and the teams file has no price for the model %s."
 
-// unpaid refuses a model without a price where a quota counts money. It names the narrowest that does.
-func unpaid(s *requestState) error {
+// refuseUnpriced refuses a model without a price if a quota counts money. It names the narrowest scope with such a quota.
+func refuseUnpriced(s *requestState) error {
 	who, scope := "Team "+s.team.ID, limit.ScopeTeam
 	switch {
 	case s.limits.Spends():

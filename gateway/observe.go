@@ -94,7 +94,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 		s.answered = s.Time.Add(s.Duration)
 	}
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered) // a creation's, or one that a panic left open
-	takeBack(g.inspection.buffers, s)
+	releaseBody(g.inspection.buffers, s)
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
 	g.deps.Record(&s.Record)
@@ -113,7 +113,7 @@ func broken(name string) bool {
 	return false
 }
 
-// recovered answers after a panic, and returns the value with which to panic again.
+// recovered answers after a panic, and returns the value to panic with again; nil: none.
 func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", w.state.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 	if !w.refuse(refusal.New(refusal.Panic).Say("The gateway failed; its operators can find the cause by the request id.")) {
@@ -122,8 +122,8 @@ func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 	return nil
 }
 
-// refuse writes a refusal in place of any answer, and reports false if bytes of another have left already. The rest of the body is
-// not read: that may be what failed.
+// refuse writes a refusal in place of any answer, and reports false if bytes of another answer have left. The rest of the body is
+// not read, because reading it may be what failed.
 func (w *reply) refuse(refused *refusal.Refusal) bool {
 	if w.wrote && !w.takeBack() {
 		w.state.Refusal = refused.Name
@@ -154,8 +154,8 @@ func (c *requestMemory) begin(g *Gateway, w http.ResponseWriter, r *http.Request
 	return s, out
 }
 
-// end gives the memory back, if it is certain that nothing refers to it any more: a request that was refused or cut, one that
-// may have made a task, and one whose body another goroutine may still write leave theirs to the collector.
+// end gives the memory back if it is certain that nothing refers to it any more. A request that was refused or cut, that may have
+// made a task, or whose body another goroutine may still write leaves its memory to the garbage collector.
 func (c *requestMemory) end() {
 	s := &c.state
 	if !c.reply.ended || c.reply.failed != nil || s.Refusal != "" || s.fault != "" || s.creates || s.repeats != nil || s.BytesIn > upstream.InlineBody {

@@ -25,7 +25,7 @@ import (
 // backgroundEvery is the interval of background work.
 const backgroundEvery = time.Second
 
-// Work does the background work, until ctx ends. One goroutine runs it for as long as the gateway serves.
+// Work does the background work until ctx ends. One goroutine MUST run it for as long as the gateway serves.
 func (g *Gateway) Work(ctx context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -55,8 +55,8 @@ func every(ctx context.Context, do func()) {
 	}
 }
 
-// Set replaces the teams and the accounts at the service for every request that has not been authenticated yet, both together; keys and
-// addresses of accounts for every request that has not been sent yet. Calls MUST follow one another.
+// Set replaces the teams and the accounts at the service, both together, for every request that is not authenticated yet. Keys and
+// addresses of accounts are replaced for every request that has not been sent yet. Calls MUST NOT overlap.
 func (g *Gateway) Set(file *teams.File, up accounts.Set) {
 	g.live.pool.Replace(up)
 	g.setTeams(file)
@@ -68,7 +68,7 @@ func (g *Gateway) setTeams(file *teams.File) {
 	}
 	g.live.now.Store(&inForce{file, g.live.pool.Now()})
 	g.throttle.refusals.ForgetAll()
-	g.admission.queue.Changed() // a key of one that waits may have been revoked
+	g.admission.queue.Changed() // the key of a waiting request may have been revoked
 	g.deps.Feed.Changed()
 }
 
@@ -78,20 +78,20 @@ func (g *Gateway) Currency() unit.Currency { return g.live.teams().In() }
 // House says how full the house is, as last seen: "spend-day 3120.5 of 4000 (78 %)", one after another; "none" without a house.
 func (g *Gateway) House() string { return g.quotas.House() }
 
-// Standings are the accounts at the service as operators are shown them.
+// Standings returns the state of each account at the service, for operators.
 func (g *Gateway) Standings() []account.Standing { return g.live.pool.Standings() }
 
 // BeginDrain makes every answer from now on end its connection, so that clients move to another replica while this
 // one still serves. Streams of events end.
 func (g *Gateway) BeginDrain() { g.live.draining.Store(true); g.deps.Feed.Stop() }
 
-// BeginStop refuses every request from now on with 503 serve/stopping, and those that wait their turn; running requests go on.
+// BeginStop refuses every request from now on, and those that wait their turn, with 503 serve/stopping. Running requests go on.
 func (g *Gateway) BeginStop() {
 	g.live.stopping.Store(true)
 	g.admission.queue.Stop()
 }
 
-// Close closes the idle connections to the service. It leaves running requests alone.
+// Close closes the idle connections to the service. Running requests go on.
 func (g *Gateway) Close() { g.live.pool.Close() }
 
 var (
@@ -142,8 +142,8 @@ func (g *Gateway) Queue(show telemetry.ShowQueue) {
 	}
 }
 
-// InFlight is how many requests of a team with a limit on them this process has in flight, and how many it may have: its share of
-// the team's limit; 0: no limit, and those that wait their turn are counted.
+// InFlight returns how many requests of a team this process has in flight, and how many it may have: its share of the team's limit.
+// Without a limit most is 0, and used includes the requests that wait their turn.
 func (g *Gateway) InFlight(team *teams.Team) (used, most int64) {
 	used, most = g.throttle.loads.InFlight(team)
 	if most == 0 {
@@ -192,7 +192,7 @@ func streamOf(d *Deps, live *live) handler {
 		}
 		defer stream.Close()
 		defer func(begun time.Time) { s.waited += d.Now().Sub(begun) - w.writing }(d.Now())
-		_ = stream.Serve(r.Context(), w, func() error { // its error is the Record's: the client left
+		_ = stream.Serve(r.Context(), w, func() error { // the Record notes its error: the client left
 			if token := wire.Bearer(s.header["Authorization"]); d.Identities != nil && oidc.IsToken(token) {
 				if _, err := d.Identities.Identify(r.Context(), token); err != nil {
 					return err
@@ -205,7 +205,7 @@ func streamOf(d *Deps, live *live) handler {
 	}
 }
 
-// echoOf answers trials of the way to Sluice.
+// echoOf answers tests of the path to Sluice.
 func echoOf(trials *echo.Trials, proxies []netip.Prefix) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		s.patience, s.preferred = wire.PreferredWait(r.Header)

@@ -25,7 +25,7 @@ type polls struct {
 	tasks   *tasks.Tasks
 }
 
-// recall answers a poll of one of the team's tasks. An absent task, an expired one and another team's get the same answer, and
+// recall answers a poll of one of the team's tasks. An absent task, an expired one and another team's task get the same answer, and
 // the service is not queried. While any state of the task is known, no poll is refused: clients give their task up after a
 // refused poll, so the last known answer serves when the service cannot be queried.
 func (p *polls) recall(w *reply, r *http.Request, s *requestState) error {
@@ -66,8 +66,8 @@ func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
 	return claim, nil
 }
 
-// result answers with a picture of one of the team's tasks that the mirror keeps, also when the service knows the task no longer. A task
-// of another team, one that there never was, and a picture that is not kept get the same answer.
+// result answers with a picture that the mirror keeps of one of the team's tasks, even when the service no longer knows the task. A
+// task of another team, a task that never was, and a picture that is not kept get the same answer.
 func (p *polls) result(w *reply, r *http.Request, s *requestState) error {
 	err := store.ErrAbsent
 	if p.deps.Result != nil {

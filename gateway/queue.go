@@ -11,7 +11,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// inTurn holds what a request may cost. If time alone stands in the way, and the request may wait, it waits for its turn and tries again.
+// inTurn holds what a request may cost. If only time is in the way, and the request may wait, it waits for its turn and tries again.
 // While others wait for what it needs, it does not try before them. It returns nil without a hold if the client left.
 func (a *admission) inTurn(w *reply, r *http.Request, s *requestState) error {
 	if s.patience == 0 && a.queue.Idle() {
@@ -23,8 +23,8 @@ func (a *admission) inTurn(w *reply, r *http.Request, s *requestState) error {
 	return a.pass(w, r, s)
 }
 
-// pass is inTurn for a request that may wait, or that comes while others wait. Calls that need much stack run on another goroutine, so that
-// this one's stack stays small during the wait.
+// pass is inTurn for a request that may wait, or that arrives while others wait. Calls that need much stack run on another goroutine, so
+// that this one's stack stays small during the wait.
 func (a *admission) pass(w *reply, r *http.Request, s *requestState) error {
 	p := &passage{admission: a, w: w, r: r, s: s}
 	wire.Apart(p.begin)
@@ -56,7 +56,7 @@ func (p *passage) begin() {
 	p.waiter, p.out, p.failed = p.queue.Begin(p.request, p.tryNow)
 }
 
-// ask makes the request for a turn, by the teams and accounts in force.
+// ask makes the request for a turn, from the teams and accounts in force.
 func (p *passage) ask() {
 	s := p.s
 	p.request = turn.RequestOf(&limit.Hold{Team: s.team, Key: s.ledgerKey, Amounts: s.size}, s.limits, s.patience)
@@ -118,7 +118,7 @@ func (p *passage) end() error {
 	return refusal.New(refusedFor(p.out.Resource)).Say("%s", p.out.Explain(p.failed, p.request)).Retry(p.out.Wait).Of(p.out.Scope)
 }
 
-// late returns the refusal of the last try. Time has passed since, so it shortens the wait to what is left.
+// late returns the refusal of the last try, with its wait shortened to what is left.
 func (p *passage) late() error {
 	refused := refusal.As(p.err)
 	if p.waiter != nil && p.out.Wait > 0 {
@@ -127,14 +127,14 @@ func (p *passage) late() error {
 	return refused
 }
 
-// lastApplies reports whether the client gets the last try's refusal instead of the queue's: no request is ahead, or this one did not wait and
-// that refusal ends sooner.
+// lastApplies reports whether the client gets the last try's refusal and not the queue's: no request is ahead, or this one did not wait
+// and the try's refusal ends sooner.
 func (p *passage) lastApplies() bool {
 	return p.err != nil && (p.out.Ahead == 0 || p.waiter == nil && refusal.As(p.err).After < p.out.Wait)
 }
 
-// try takes the request's slot, if it has none, and holds what it may cost. A request that does not fit leaves its slot to others while it
-// waits.
+// try takes a slot, if the request has none, and holds what the request may cost. A request that does not fit leaves its slot to others
+// while it waits.
 func (a *admission) try(w *reply, r *http.Request, s *requestState, awaited turn.Awaited) error {
 	if s.slotless {
 		if full, ok := a.throttle.takeSlot(w, s); !ok {
@@ -158,7 +158,7 @@ func scarceOf(err error) []turn.Refusal {
 	return nil
 }
 
-// refusedFor is the row of a refusal because others wait for a resource.
+// refusedFor is the row of a refusal for a resource for which others wait.
 func refusedFor(r turn.Resource) *refusal.Row {
 	switch {
 	case r.IsSlots():

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -21,8 +22,8 @@ type reply struct {
 	bare     http.ResponseWriter // net/http's own
 	state    *requestState
 	bounds   *clientBounds
-	front    *dialect.Writer // turns the answer into the client's dialect, below this writer; nil: it stays the service's
-	kept     *keptAnswer     // keeps what is written; nil: it is not kept
+	front    *dialect.Writer // turns the answer into the client's dialect, below this writer; nil: the answer keeps the service's form
+	kept     *keptAnswer     // keeps what is written; nil: nothing is kept
 	alone    bool            // no other request shares the connection: HTTP/1
 	closes   bool            // the connection ends with this answer, if it is alone
 	wrote    bool            // the header has left
@@ -50,7 +51,7 @@ func (w *reply) begin(r *http.Request) {
 // Unwrap gives http.ResponseController the writer below.
 func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader sends the header with Sluice's facts in it.
+// WriteHeader sends the header, with Sluice's own fields in it.
 func (w *reply) WriteHeader(status int) { w.header(status, w.bounds.now()) }
 
 func (w *reply) header(status int, now time.Time) {
@@ -121,7 +122,7 @@ func (w *reply) write(p []byte, now time.Time) (int, error) {
 	return n, err
 }
 
-// passFirst hands the first piece of a stream to the writer below, which then writes the header, too. That needs 4 KB of stack. A
+// passFirst hands the first piece of a stream to the writer below, on another goroutine: writing the header needs 4 KB of stack. A
 // front may hold pieces back, and the header with them.
 func (w *reply) passFirst(p []byte) (n int, err error) {
 	wire.Apart(func() {
@@ -203,9 +204,7 @@ func (a answer) write(w *reply) error { return a.writeAt(w, w.bounds.now()) }
 // writeAt is write with a time that was just read.
 func (a answer) writeAt(w *reply, now time.Time) error {
 	h := w.Header()
-	for name, values := range a.header {
-		h[name] = values
-	}
+	maps.Copy(h, a.header)
 	h["Content-Length"] = w.state.values.one(strconv.Itoa(len(a.body)))
 	w.header(a.status, now)
 	_, _ = w.write(a.body, now) // the Record notes that the client left
@@ -215,7 +214,7 @@ func (a answer) writeAt(w *reply, now time.Time) error {
 // mostKept is the length of the longest answer that is kept for repeats, in bytes.
 const mostKept = 1 << 20
 
-// keptAnswer keeps what is written of an answer, and drops it all once it is too long.
+// keptAnswer keeps what is written of an answer, and drops all of it once it is too long.
 type keptAnswer struct {
 	bytes []byte
 	over  bool // it was too long

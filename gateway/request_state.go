@@ -27,26 +27,26 @@ type requestState struct {
 	match
 
 	service  *service
-	*inForce // the reading of the teams file and the accounts file that the request uses; nil: it is not authenticated yet
+	*inForce // the versions of the teams file and the accounts file that the request uses; nil until it is authenticated
 
 	team   *teams.Team
 	header http.Header // the client's
 	query  string      // the client's, for forwarded paths only
 	method string
-	body   []byte // the whole body, once inspect has read it
-	lent   []byte // the buffer with the body, which finish gives back
+	body   []byte // the whole body; nil until it is read
+	lent   []byte // the pooled buffer of the body, which finish gives back
 
 	client    context.Context // ends when the client has left
 	start     time.Time
-	waited    time.Duration // time that is not Sluice's own: the client sends, a wait was wanted, or another request's exchange runs
+	waited    time.Duration // time that Sluice did not need itself: for the client's sending, a wait that was wanted, or another request's exchange
 	bodyEnded bool          // no more of the client's body will arrive
-	share     loads.Share   // its slot, and its body's part of the team's memory
-	slotless  bool          // it has yet to take its slot
-	tries     int           // how often a hold was asked for
+	share     loads.Share   // its slot, and the team's memory that its body takes
+	slotless  bool          // it has no slot yet
+	tries     int           // how many holds were asked for
 	patience  time.Duration // how long it waits for its turn, or for its task to change
-	preferred bool          // its client said so
-	full      error         // the refusal for lack of a slot; it is returned after the attempt is noted for its repetitions
-	unheld    error         // why there is no memory for the body; returned once that is noted
+	preferred bool          // the client set patience, with Prefer: wait
+	full      error         // the refusal for lack of a slot; returned after the attempt is noted for its repetitions
+	unheld    error         // the refusal for lack of memory for the body; returned after the attempt is noted
 	failure   error         // why the proxy failed
 
 	// What the request costs.
@@ -55,10 +55,10 @@ type requestState struct {
 	inputTokens int64            // the estimate of its input's tokens, a part of size
 	guessed     bool             // the model is unknown, so size has both images and tokens; the answer shows which were used
 	tag         string           // the value of the team's tag_key; empty: none
-	callback    string           // where the end of its task is announced, too: see [event.ReadCallback]; empty: nowhere
-	ledgerKey   string           // the key's id, or jwt: and the subject of a token: the ledger counts by it
+	callback    string           // where the end of its task is also announced: see [event.ReadCallback]; empty: nowhere
+	ledgerKey   string           // the key's id, or "jwt:" and the subject of a token; the ledger counts by it
 	limits      *teams.KeyLimits // the key's own; those of a token limit nothing
-	terms       billing.Terms    // what it is charged by
+	terms       billing.Terms    // the prices it is charged by
 	held        *limit.Held      // nil until admit holds the cost
 	leased      atomic.Int64     // when the hold's lease was last extended, or first checked, in ns; 0: not yet
 	repeats     *repetition      // how repetitions of a request for images are recognized; nil: only by an Idempotency-Key
@@ -70,24 +70,24 @@ type requestState struct {
 
 	// The exchange with the service.
 
-	attempt    accounts.Attempt // with the account that does the work, or made the task
-	way        *accounts.Way    // to it, as the request is sent
+	attempt    accounts.Attempt // on the account that does the work, or that made the task
+	way        *accounts.Way    // to that account, for the request that is sent
 	path       string           // of the service, for requests about a task; empty: the route's
-	retryAfter time.Duration    // that the answer asks for; 0: it does not say
+	retryAfter time.Duration    // the answer's Retry-After; 0: none
 	verdict    account.Verdict  // what the answer says about the account
 	exchange   *upstream.Exchange
-	room       *room                 // for what the exchange needs
-	values     values                // of that header
+	room       *room                 // more memory, for the exchange
+	values     values                // of headers
 	clientSpan telemetry.Exchange    // its span and metrics
 	parameters *telemetry.Parameters // of its span; nil: the span is not recorded
 	stream     bool                  // the client wants a stream
-	pulse      func()                // lets the client of a silent stream know that it goes on; nil: it need not know
-	finisher   bool                  // no client waits: the finisher queries a task
-	creation   string                // traceparent of the creation of the task that is queried
+	pulse      func()                // sends a ping to the client of a silent stream; nil: none is sent
+	finisher   bool                  // the finisher queries a task: no client waits
+	creation   string                // traceparent of the creation of the queried task
 	meter      *meter.Meter          // reads the usage in the answer; nil: usage is not read
 	reading    meter.Reading         // its result
 	fault      string                // name of the refusal if the answer broke off or cannot be used; else empty
-	answered   time.Time             // when a creation's answer was whole; its span is then still open; zero: not so
+	answered   time.Time             // when a creation's answer was whole, while its span is still open; zero: otherwise
 }
 
 // away is the time so far that was spent waiting for the service or for the client's connection.
@@ -106,7 +106,7 @@ func stateOf(ctx context.Context) *requestState {
 	return s
 }
 
-// room is what a request and its exchange with the service need, beside their state.
+// room is the larger memory that a request and its exchange with the service need.
 type room struct {
 	judged policy.Request
 	body   upstream.Bounded // of the answer
@@ -116,7 +116,7 @@ type room struct {
 // longer than the request lasts, so they are not reused.
 type values struct{ free []string }
 
-// one returns a value as a header has it.
+// one returns a list of one value, as a header has it.
 func (v *values) one(value string) []string {
 	if len(v.free) == 0 {
 		v.free = make([]string, 8) // as many as the answer to a team with limits has
@@ -126,7 +126,7 @@ func (v *values) one(value string) []string {
 	return list
 }
 
-// ending has the facts by which the request is charged.
+// ending returns the facts that decide what the request is charged.
 func (s *requestState) ending() billing.Ending {
 	kind := policy.Kind(s.Kind)
 	return billing.Ending{
@@ -138,12 +138,12 @@ func (s *requestState) ending() billing.Ending {
 	}
 }
 
-// unpriced reports whether a request is charged whose model has no price, although others have.
+// unpriced reports whether the request is charged and its model has no price, although other models have one.
 func (s *requestState) unpriced() bool {
 	return s.terms.Price == nil && !nameless(s) && len(s.teams.Prices) > 0 && s.mayHaveRun()
 }
 
-// nameless reports whether a request is one of a forwarded path that names no model, and so needs no price.
+// nameless reports whether a request on a forwarded path names no model, and so needs no price.
 func nameless(s *requestState) bool { return s.route.prefix && s.Model == "" }
 
 // repetition is how a request for images and its repetitions recognize each other, with or without an Idempotency-Key. The
@@ -156,8 +156,7 @@ type repetition struct {
 	taken       takenName         // what Join found; nil with an Idempotency-Key, and for a refused attempt
 }
 
-// takenName is the name that an attempt has taken among those of equal requests, as long as that matters. The zero value has no
-// name.
+// takenName is the name that an attempt has taken among those of equal requests, while it matters. The zero value has no name.
 type takenName = atomic.Pointer[cache.IdempotencyName]
 
 // retryCount is the header in which a client's library numbers its attempts: "0" for the first.

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sort"
 	"strings"
 
 	"sluice/gateway/openai"
@@ -21,11 +20,11 @@ const (
 	post = http.MethodPost
 
 	versionPrefix = "/api/v1/"
-	usagePath     = "/sluice/v1/usage" // the team's standing and ledger
-	echoPath      = "/sluice/v1/echo"  // tries the way to Sluice, and no service
+	usagePath     = "/sluice/v1/usage" // the team's limits, tasks and ledger
+	echoPath      = "/sluice/v1/echo"  // tests the path to Sluice, without the service
 	ownTasks      = "/sluice/v1/tasks/"
 	resultPath    = ownTasks + "{id}/results/{n}" // a stored picture
-	frontRoot     = "/v1"                         // the base URL's path of OpenAI's interface, which is not served
+	frontRoot     = "/v1"                         // the base path of OpenAI's interface; it is not served itself
 	frontPrefix   = frontRoot + "/"
 	frontModels   = frontPrefix + "models"
 	frontTasks    = frontPrefix + "images/tasks/"
@@ -35,15 +34,15 @@ const (
 type route struct {
 	method   string          // "": any method that a forwarded path takes
 	path     string          // relative to the version prefix; {id} stands for a task id
-	prefix   bool            // path is a prefix that ends at a segment's border
-	reads    forms.Form      // how bodies are read that no rule judges: on forwarded paths and for embeddings
+	prefix   bool            // path is a prefix, which ends at the end of a segment
+	reads    forms.Form      // the form of bodies that no rule judges: on forwarded paths and for embeddings
 	creates  bool            // it creates tasks; on a forwarded path the request decides
 	older    bool            // one of the older families of image tasks
 	query    bool            // it is about one task
 	form     bool            // its body is a form
 	free     bool            // it costs nothing: no rate and no quota refuses it
-	repeats  bool            // its repetitions are recognized by their bodies, which are read before a remembered refusal counts
-	endpoint policy.Endpoint // empty: every team may
+	repeats  bool            // repetitions are recognized by their bodies, so bodies are read before a remembered refusal counts
+	endpoint policy.Endpoint // empty: open to every team
 	front    string          // the log's word for the dialect; empty: the service's own, or shared by dialects
 	run      handler
 
@@ -62,7 +61,7 @@ func newRoutes(table []route) *routes {
 	rs := &routes{exact: make(map[string]*route)}
 	rs.add(table)
 	// The longest prefix wins, in whatever order the operator lists them.
-	sort.Slice(rs.prefixes, func(i, j int) bool { return len(rs.prefixes[i].path) > len(rs.prefixes[j].path) })
+	slices.SortFunc(rs.prefixes, func(a, b *route) int { return len(b.path) - len(a.path) })
 	return rs
 }
 
@@ -84,7 +83,7 @@ func (rs *routes) add(table []route) {
 	}
 }
 
-// isFront reports whether an address belongs to OpenAI's interface, also one that is not served.
+// isFront reports whether a URL belongs to OpenAI's interface, even if its path is not served.
 func isFront(to *url.URL) bool {
 	return to != nil && (strings.HasPrefix(to.Path, frontPrefix) || to.Path == frontRoot)
 }
@@ -97,7 +96,7 @@ type match struct {
 	rest    string // of a forwarded path: the whole relative path, still encoded; of a model's path: its name
 }
 
-// find reads the escaped path, so that an encoded slash is not a segment's border. It refuses an unknown path and an invalid
+// find reads the escaped path, so that an encoded slash does not end a segment. It refuses an unknown path and an invalid
 // task id as route/path, and another method as route/method.
 func (rs *routes) find(method string, u *url.URL) (match, error) {
 	if method == http.MethodConnect || method == "PRI" {
@@ -135,7 +134,7 @@ func (rs *routes) lookup(path string) (match, bool) {
 	return match{}, false
 }
 
-// lookupOwn finds the paths that are not the service's.
+// lookupOwn finds the paths outside the service's version prefix.
 func (rs *routes) lookupOwn(path string) (match, bool) {
 	if id, ok := strings.CutPrefix(path, frontTasks); ok {
 		r := rs.exact[frontTasks+"{id}"]
@@ -196,7 +195,7 @@ func chain(last handler, stages ...stage) handler {
 	return last
 }
 
-// opaque reports whether the route's bodies are not read: the model is unknown, and a request costs one request.
+// opaque reports whether the route's bodies are not read: the model is unknown, and each request counts as one request.
 func (r *route) opaque() bool { return r.prefix && !r.reads.Governed() }
 
 // mayCreate reports whether requests on the route may create tasks: only the service's own form has them.

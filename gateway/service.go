@@ -29,11 +29,11 @@ import (
 // drainTime is how long the gateway continues to read an answer after its client has left.
 const drainTime = 30 * time.Second
 
-// pulseTime is the silence of a stream after which clients that need to know are told that it goes on.
+// pulseTime is the silence in a stream after which clients that need a ping get one.
 const pulseTime = 15 * time.Second
 
-// service is the way to the service for requests of teams: through the ReverseProxy, or for task queries and cancels, which are small
-// and whole, through do.
+// service sends requests to the service: those of teams through the ReverseProxy, and task queries and cancels, which are small,
+// through do.
 type service struct {
 	config  *Config
 	deps    *Deps
@@ -43,11 +43,7 @@ type service struct {
 	lease   time.Duration // of a request's hold
 }
 
-func newService(config *Config, deps *Deps, live *live, alarms *telemetry.Alarms, headers *headers, lease time.Duration) *service {
-	return &service{config: config, deps: deps, live: live, alarms: alarms, headers: headers, lease: lease}
-}
-
-// poolConfig has the settings of the ways to the service.
+// poolConfig returns the settings for the accounts at the service and their connections.
 func poolConfig(c *Config, d *Deps, queue *turn.Queue) accounts.Config {
 	return accounts.Config{
 		Base: c.UpstreamURL, Shared: d.Cooling, Luck: c.luck, Now: d.Now, Logger: d.Logger, Back: queue.Back,
@@ -58,7 +54,7 @@ func poolConfig(c *Config, d *Deps, queue *turn.Queue) accounts.Config {
 	}
 }
 
-// outbound fills in a request to the request's account at the service, and begins its exchange. The header is made from nothing.
+// outbound fills in a request to the request's account at the service, and begins its exchange. The header is made from scratch.
 func (u *service) outbound(out *http.Request, s *requestState) {
 	s.way = s.attempt.Way()
 	out.URL, out.Host = s.target(), ""
@@ -80,7 +76,7 @@ func (u *service) outbound(out *http.Request, s *requestState) {
 	}
 }
 
-// target is the address at the service. It is made from the route, never from the client's path; only a forwarded path's rest and
+// target is the URL at the service. It is made from the route, never from the client's path; only a forwarded path's rest and
 // query are sent unchanged.
 func (s *requestState) target() *url.URL {
 	switch {
@@ -96,8 +92,8 @@ func (s *requestState) target() *url.URL {
 	return &u
 }
 
-// receive turns the service's answer into one that a team may see, or refuses it, and starts the Meter. watch gets the pieces of
-// a stream before they leave; it may be nil.
+// receive turns the service's answer into one that a team may see, or refuses it. watch gets the pieces of a stream before they
+// leave; it may be nil.
 func (u *service) receive(answer *http.Response, s *requestState, watch func(piece []byte)) error {
 	secrets := u.live.pool.Secrets()
 	secrets.CoverHeader(answer.Header, wire.InboundNames[:])
@@ -110,7 +106,7 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 	wire.Inbound(answer.Header)
 	setLength(answer, &s.values)
 	switch {
-	case answer.StatusCode >= http.StatusBadRequest: // it is read whole, because its text may quote the key or name the service's hosts
+	case answer.StatusCode >= http.StatusBadRequest: // read whole, because its text may quote the key or name the service's hosts
 		text, err := readWhole(answer)
 		if err != nil {
 			return err
@@ -125,7 +121,7 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 // failed notes that an exchange failed, and returns the error for the client.
 func (u *service) failed(s *requestState, err error) error {
 	x := s.exchange
-	if x.Arrived.IsZero() { // no answer arrived
+	if x.Arrived.IsZero() { // the proxy failed before the round trip
 		return refusal.New(refusal.Body).Say("The request's header Upgrade cannot be read.").Because(err)
 	}
 	if s.UpstreamStatus == 0 {
@@ -134,7 +130,7 @@ func (u *service) failed(s *requestState, err error) error {
 	return err
 }
 
-// do makes a small request about a task to the account that made it, and reads the answer whole.
+// do sends a small request about a task to the account that made the task, and reads the answer whole.
 func (u *service) do(s *requestState, claim *cache.Claim, method, path string) (answer, error) {
 	maker := u.live.pool.Of(claim.Account)
 	if maker == nil {
@@ -183,7 +179,7 @@ var (
 	errOurKey     = errors.New("the service refused the gateway's own key")
 )
 
-// checkAnswer refuses an answer that is unfit for any team. wait is until the key may be asked again; 0: it is not known.
+// checkAnswer refuses an answer that no team may get. wait is how long a refused key should not be used; 0: unknown.
 func checkAnswer(answer *http.Response, wait time.Duration) error {
 	broken := func(err error) error {
 		return refusal.New(refusal.Answer).Say("The service's answer could not be used.").Because(err)
@@ -216,7 +212,7 @@ func readWhole(answer *http.Response) ([]byte, error) {
 	return text, nil
 }
 
-// setLength sets Content-Length if the length is known, so that the client's answer is framed as the service's was.
+// setLength sets Content-Length if the length is known, so that the answer is framed for the client as the service framed it.
 func setLength(answer *http.Response, room *values) {
 	if answer.ContentLength >= 0 {
 		answer.Header["Content-Length"] = room.one(strconv.FormatInt(answer.ContentLength, 10))
@@ -235,7 +231,7 @@ func (u *service) cancelTask(ctx context.Context, claim *cache.Claim) (answer, e
 	return u.do(u.ownRequest(ctx, cancelRoute, claim), claim, post, "tasks/"+claim.Task+"/cancel")
 }
 
-// ownRequest is a request of the gateway's own about a task.
+// ownRequest is a request about a task that the gateway makes by itself.
 func (u *service) ownRequest(ctx context.Context, to *route, claim *cache.Claim) *requestState {
 	s := &requestState{service: u, match: match{route: to}, client: ctx, method: to.method, creation: claim.Trace, exchange: new(upstream.Exchange), room: new(room)}
 	s.Team, s.Task, s.Model, s.Label = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model)

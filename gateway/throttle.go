@@ -34,9 +34,9 @@ const MostUnheld = 64
 // throttle refuses, before a body is read, a request that cannot be served now.
 type throttle struct {
 	strikes  *refusals.Strikes
-	noted    *refusals.Strikes // attempts at pictures that were refused, and noted for their repetitions
-	unheld   chan struct{}     // has a place for each request that is read without memory
-	reached  func()            // is called when there is no such place; may be nil
+	noted    *refusals.Strikes // refused attempts at pictures that were noted for their repetitions
+	unheld   chan struct{}     // has a place for each request that is read although there is no memory for it
+	reached  func()            // called when there is no such place; may be nil
 	refusals *refusals.Recent
 	loads    *loads.Loads
 	queue    *turn.Queue
@@ -83,7 +83,7 @@ func (t *throttle) throttle(next handler) handler {
 	}
 }
 
-// remembered refuses what was refused a moment ago.
+// remembered refuses a request if the same was refused a moment ago, and the refusal still holds.
 func (t *throttle) remembered(w *reply, s *requestState) error {
 	asked := s.asked()
 	v, recent := t.refusals.Recall(&asked, s.start)
@@ -98,7 +98,7 @@ func (t *throttle) remembered(w *reply, s *requestState) error {
 	return refusalBy(&v, hold)
 }
 
-// asked is what the request asks for, as far as that is known.
+// asked is what the request asks for, as far as it is known.
 func (s *requestState) asked() refusals.Asked {
 	alike := refusals.Alike{Key: s.ledgerKey, Tag: s.tag, Model: s.Model, Creates: s.creates, Size: s.size}
 	return refusals.Asked{Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Inside: limit.LimitedInside(s.team, s.ledgerKey), Alike: alike}
@@ -142,7 +142,7 @@ func (t *throttle) refuseRememberedAfterLookup(next handler) handler {
 	}
 }
 
-// enter takes a slot for a request that has just come, unless others wait for one.
+// enter takes a slot for a request that has just arrived, unless others wait for one.
 func (t *throttle) enter(w *reply, s *requestState) (full limit.ScopeKind, ok bool) {
 	for _, slots := range [...]turn.Resource{turn.KeySlots(s.ledgerKey), turn.TeamSlots(s.Team)} {
 		if t.queue.Awaited(slots) {
@@ -178,7 +178,7 @@ func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
 		who, most, unit.Noun(most, "requests")).Retry(time.Second).Of(full).By(refusals.Slots(full, of, most)).Waits(turn.Refusal{Resource: slots, Wait: time.Second})
 }
 
-// leaveSlot lets a request that waits have a request's slot.
+// leaveSlot gives the request's slot back, to the next request that waits for one.
 func (t *throttle) leaveSlot(s *requestState) {
 	s.share.LeaveSlot()
 	t.freed(s)

@@ -103,7 +103,7 @@ var mutations = []mutation{
 	// Accounts at the service.
 	{about: "another account is asked although the first may have done the work", file: "gateway/exchange.go", old: "if !s.verdict.Another || s.held", new: "if s.verdict.Outcome == account.Worked || s.held"},
 	{about: "a task is asked for at another account", file: "gateway/service.go", old: "u.live.pool.Of(claim.Account)", new: `u.live.pool.Of("b")`},
-	{about: "an account that was removed is said again and again", file: "gateway/accounts/accounts.go", old: "if _, before := r.told.LoadOrStore(id, true); !before {", new: "if true {"},
+	{about: "an account that was removed is said again and again", file: "gateway/accounts/accounts.go", old: "if _, before := r.logged.LoadOrStore(id, true); !before {", new: "if true {"},
 	{about: "a request that was given up stays counted", file: "gateway/accounts/attempt.go", old: "\tt.inFlight.Add(-1)\n\tif v.", new: "\tif v."},
 	{about: "two requests probe", file: "gateway/accounts/accounts.go", old: "; probes || !choice.Probe {", new: "; true {"},
 	{about: "the key before is not covered", file: "gateway/upstream/secrets.go", old: "s.before = before.now.and(before.before).without(s.now)", new: "s.before = hidden{}"},

@@ -138,7 +138,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		{Name: "log", State: func() error { return logState(log) }},
 		{Name: "console", State: func() error { return p.listeners.consoleState(c.ConsoleListen) }},
 	}, p.kept.checks...)
-	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state}, admin.Check{Name: "house", State: func() error { return nil }, Tells: p.gateway.House})
+	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state}, admin.Check{Name: "house", State: func() error { return nil }, Detail: p.gateway.House})
 	if c.certificate != nil {
 		checks = append(checks, admin.Check{Name: "certificate", State: c.certificate.State})
 		p.background = append(p.background, func(ctx context.Context) { c.certificate.Watch(ctx, c.TeamsPoll, reread("certificate", logger)) })

@@ -18,12 +18,12 @@ type Account struct {
 
 	way      atomic.Pointer[Way]
 	inFlight atomic.Int64
-	ill      atomic.Bool  // health has something to say
-	worked   atomic.Int64 // when the last request began that worked, in ns since 1970; 0: none did
+	ill      atomic.Bool  // health has noted something
+	worked   atomic.Int64 // when the last request that worked began, in ns of Unix time; 0: none did
 
 	mu        sync.Mutex
 	health    account.Health
-	failovers map[string]int64 // away from it, by reason
+	failovers map[string]int64 // from it to other accounts, by reason
 	warned    time.Time        // when the log last said that it is throttled
 }
 
@@ -40,7 +40,7 @@ type Way struct {
 // Way is how the account is reached now.
 func (a *Account) Way() *Way { return a.way.Load() }
 
-// Name is the account's id in what is kept, where none stands for [teams.MainAccount].
+// Name is the account's id in stored data, where "" stands for [teams.MainAccount].
 func (a *Account) Name() string {
 	if a.ID == teams.MainAccount {
 		return ""
@@ -48,7 +48,7 @@ func (a *Account) Name() string {
 	return a.ID
 }
 
-// Authorization is the value of the Authorization header. It must go into requests along this way only.
+// Authorization is the value of the Authorization header. It MUST go only into requests to this account.
 func (w *Way) Authorization() string { return w.credential.Authorization() }
 
 // Base is the service's address, ending in the version prefix. It must not be changed.
@@ -64,7 +64,7 @@ func (w *Way) Target(path string) *url.URL {
 	return target
 }
 
-// view is what is known of the account, for a request for the model.
+// view is what is known of the account, for a request with the model.
 func (a *listed) view(model string, now time.Time) (v account.View) {
 	if a.ill.Load() {
 		a.mu.Lock()
@@ -75,7 +75,7 @@ func (a *listed) view(model string, now time.Time) (v account.View) {
 	return v
 }
 
-// begin counts a request for the model, and reports whether it probes the account for the others.
+// begin counts a request with the model, and reports whether it probes the account for the others.
 func (a *Account) begin(model string, now time.Time) (probes bool) {
 	if a.ill.Load() {
 		a.mu.Lock()
@@ -92,7 +92,7 @@ func (r *Pool) renew(a *Account) {
 	r.change(a, "", now, func() { a.health.Renewed(now) })
 }
 
-// change changes what is known of an account, and reports whether a request for the model may be made earlier now.
+// change changes what is known of an account, and calls Config.Back if a request with the model may now be made earlier.
 func (r *Pool) change(a *Account, model string, now time.Time, act func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *Pool) change(a *Account, model string, now time.Time, act func()) {
 	}
 }
 
-// Standings are the accounts as operators are shown them, in the order of the file.
+// Standings returns the state of each account for operators, in the order of the file.
 func (r *Pool) Standings() []account.Standing {
 	list, now := r.now.Load().list, r.config.Now()
 	all := make([]account.Standing, len(list))
@@ -122,14 +122,14 @@ func (r *Pool) Standings() []account.Standing {
 	return all
 }
 
-// address is where an account is, without user and password.
+// address is an account's URL without user and password.
 func address(base *url.URL) string {
 	plain := *base
 	plain.User = nil
 	return plain.String()
 }
 
-// masked shows enough of a key to tell it from others.
+// masked shows enough of a key to distinguish it from others.
 func masked(key string) string {
 	const shown = 4
 	if len(key) < 4*shown {

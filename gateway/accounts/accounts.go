@@ -1,5 +1,5 @@
 // Package accounts has the running accounts at the service: the key of each, its connections, how many requests it has in flight, and
-// what its answers have shown of it.
+// what its answers have shown about it.
 //
 // Package account decides which of them does a piece of work, and what an answer says; a [Pool] keeps what is known, and the way to
 // each. It knows nothing of limits, tasks and handlers.
@@ -27,7 +27,7 @@ import (
 type Config struct {
 	Base   *url.URL        // the service's address for accounts that name none, ending in the version prefix
 	Client upstream.Config // of the connections, without a URL
-	Shared Shared          // what the replicas know; nil: each process knows what it hears
+	Shared Shared          // shares throttled accounts among the replicas; nil: each process knows only its own answers
 	Back   func(id string) // called when an account may be asked earlier than was known; must not block; nil: nothing is called
 	Luck   func() float64  // decides ties, from 0 up to 1; nil: at random
 	Now    func() time.Time
@@ -45,7 +45,7 @@ func Main(key upstream.Secret) Set {
 	return Set{Keys: map[string]upstream.Secret{teams.MainAccount: key}}
 }
 
-// specs are the accounts as the file writes them.
+// specs returns the accounts as the file has them.
 func (s Set) specs() []*teams.Account {
 	if s.File == nil {
 		return teams.MainAccounts(nil, nil).List
@@ -57,7 +57,7 @@ func (s Set) specs() []*teams.Account {
 type Pool struct {
 	config Config
 	now    atomic.Pointer[Snapshot]
-	told   sync.Map // ids of missing accounts that were logged
+	logged sync.Map // ids of missing accounts that were logged
 	news   chan cooled
 }
 
@@ -72,12 +72,12 @@ func New(config Config, set Set) *Pool {
 	return r
 }
 
-// Now is the accounts as they are now.
+// Now returns the accounts in force.
 func (r *Pool) Now() *Snapshot { return r.now.Load() }
 
-// Replace puts other accounts in force: what is chosen from [Pool.Now] is one of them. Keys and addresses are new for every request that
-// has not been sent yet, also for one that chooses from an earlier [Snapshot]. What is known of an account stays, also if it is removed and comes
-// back, and so do its connections unless its address changes. The requests of an account that is gone go on. One call at a time.
+// Replace replaces the accounts in force, which [Pool.Now] returns. Keys and addresses change for every request that has not been sent
+// yet, also for one that chooses from an earlier [Snapshot]. What is known of an account is kept, even if it is removed and comes back, and so
+// are its connections unless its address changes. Requests of a removed account go on. Calls MUST NOT overlap.
 func (r *Pool) Replace(set Set) {
 	was, next := r.now.Load(), &Snapshot{pool: r, byID: map[string]*listed{}, known: map[string]*Account{}}
 	maps.Copy(next.known, was.known)
@@ -99,7 +99,7 @@ func (r *Pool) Replace(set Set) {
 		}
 		next.list, next.byID[a.ID] = append(next.list, a), a
 		keys, bases = append(keys, way.key), append(bases, way.base)
-		r.told.Delete(a.ID)
+		r.logged.Delete(a.ID)
 	}
 	if set.File == nil || set.File.NoFile {
 		next.sole = next.list[0].Account
@@ -133,14 +133,14 @@ func (r *Pool) way(before *Way, spec *teams.Account, key upstream.Secret) *Way {
 	return way
 }
 
-// Close closes the idle connections. It leaves running requests alone.
+// Close closes the idle connections. Running requests go on.
 func (r *Pool) Close() {
 	for _, a := range r.now.Load().list {
 		a.way.Load().Close()
 	}
 }
 
-// Secrets are what to cover in texts.
+// Secrets returns what to cover in texts.
 func (r *Pool) Secrets() *upstream.Secrets { return r.now.Load().secrets }
 
 // Cover hides the keys and addresses of all accounts in a text.
@@ -156,7 +156,7 @@ func (r *Pool) WithKey(text string) (id string) {
 	return id
 }
 
-// Of is the account of this id; empty: of [teams.MainAccount]. Nil: it is not there, which the log says once.
+// Of returns the account with this id; empty: [teams.MainAccount]. Nil: there is no such account, which is logged once.
 func (r *Pool) Of(id string) *Account {
 	if a := r.listed(id); a != nil {
 		return a.Account
@@ -168,7 +168,7 @@ func (r *Pool) listed(id string) *listed {
 	id = cmp.Or(id, teams.MainAccount)
 	a := r.now.Load().byID[id]
 	if a == nil {
-		if _, before := r.told.LoadOrStore(id, true); !before {
+		if _, before := r.logged.LoadOrStore(id, true); !before {
 			r.config.Logger.Warn("an account that has tasks is not in the accounts file: the last known answers about them are served, and their "+
 				"holds are charged when the tasks expire; put the account back, with weight 0, until its tasks have ended", slog.String("account", id))
 		}
@@ -176,7 +176,7 @@ func (r *Pool) listed(id string) *listed {
 	return a
 }
 
-// Shown is the account of this id, as in Of, in the log; empty: there is only one.
+// Shown is the log's name of the account with this id, as in Of; empty: there is only one.
 func (r *Pool) Shown(id string) string {
 	if r.now.Load().sole != nil {
 		return ""
@@ -184,10 +184,10 @@ func (r *Pool) Shown(id string) string {
 	return cmp.Or(id, teams.MainAccount)
 }
 
-// Has reports whether the account of this id, as in Of, is there.
+// Has reports whether there is an account with this id, as in Of.
 func (r *Pool) Has(id string) bool { return r.Of(id) != nil }
 
-// Quotas is the account that holds the quotas of the account of this id, as in Of; nil: it has none, or is not there.
+// Quotas returns the quotas of the account with this id, as in Of, in the form of a team; nil: it has none, or there is no such account.
 func (r *Pool) Quotas(id string) *teams.Team {
 	if a := r.listed(id); a != nil {
 		return a.spec.Quotas
@@ -195,7 +195,7 @@ func (r *Pool) Quotas(id string) *teams.Team {
 	return nil
 }
 
-// QueryRate is how many queries about tasks the account of this id, as in Of, allows a second; 0: as many as the settings say.
+// QueryRate is how many queries about tasks the account with this id, as in Of, allows a second; 0: as many as the settings say.
 func (r *Pool) QueryRate(id string) int {
 	if a := r.listed(id); a != nil {
 		return a.spec.QueryRate
@@ -203,18 +203,18 @@ func (r *Pool) QueryRate(id string) int {
 	return 0
 }
 
-// Snapshot is the accounts by one reading of the accounts file. It never changes, so that a request can go by one reading from its beginning to
-// its end, together with the teams file that fits it. Only the health, the key and the address of an account are always the newest.
+// Snapshot has the accounts of one version of the accounts file. It never changes, so that a request can use one version from its beginning to
+// its end, together with the matching teams file. Only the health, the key and the address of an account are always the newest.
 type Snapshot struct {
 	pool    *Pool
 	list    []*listed // in the order of the file
 	byID    map[string]*listed
-	known   map[string]*Account // also those that were removed: what is known of them outlives that
+	known   map[string]*Account // including removed ones, because what is known of them is kept
 	sole    *Account            // the only one without an accounts file: nothing is chosen or refused; nil: there is a file
 	secrets *upstream.Secrets
 }
 
-// listed is an account as one reading of the file has it.
+// listed is an account as one version of the file has it.
 type listed struct {
 	*Account
 
@@ -254,7 +254,7 @@ func (r *Snapshot) views(list []account.View, model string, now time.Time) []acc
 	return list
 }
 
-// Serving lists the accounts that may do a piece of work, as the file writes them; a nil one without an accounts file.
+// Serving lists the accounts that may do a piece of work, as the file has them; without an accounts file it lists one nil account.
 func (r *Snapshot) Serving(want account.Want) []*teams.Account {
 	if r.sole != nil {
 		return []*teams.Account{nil}
@@ -273,5 +273,5 @@ func (r *Snapshot) Away(want account.Want) []account.Away {
 // Several reports whether there may be another account for a request.
 func (r *Snapshot) Several() bool { return len(r.list) > 1 }
 
-// Chooses reports whether an account may be one that is not asked: there is an accounts file.
+// Chooses reports whether accounts are chosen, because there is an accounts file.
 func (r *Snapshot) Chooses() bool { return r.sole == nil }

@@ -17,21 +17,21 @@ type Attempt struct {
 	*Account
 
 	pool   *Pool
-	spec   *teams.Account // as the reading of the file has it from which it was chosen; nil: there is no accounts file, or it was not chosen
+	spec   *teams.Account // the account in the version of the file that it was chosen from; nil: no accounts file, or not chosen
 	model  string
 	began  time.Time
 	open   bool      // it is counted with the account
-	probes bool      // others wait for what becomes of it
+	probes bool      // others wait for its outcome
 	asked  time.Time // when a request about a task of the account began; zero: it is new work, or has ended
 }
 
-// Asks is an attempt for a request about a task of the account. It is not counted: nothing was chosen.
+// Asks returns the attempt of a request about a task of the account. It is not counted with the account.
 func (r *Pool) Asks(a *Account) Attempt {
 	return Attempt{Account: a, pool: r, asked: r.config.Now()}
 }
 
-// End notes the answer, which is only once of use, and returns what it says about the account. An answer about a task says nothing of the
-// rates for new work, and one that the service gives about a task does not show that it does new work.
+// End notes the answer, the first time that it is called, and returns what the answer says about the account. An answer about a task says
+// nothing about the rates for new work, and does not show that the account does new work.
 func (t *Attempt) End(answer account.Answer) account.Verdict {
 	v := account.Judge(answer)
 	switch {
@@ -44,10 +44,10 @@ func (t *Attempt) End(answer account.Answer) account.Verdict {
 	return v
 }
 
-// Probes reports whether others wait to hear that the account works.
+// Probes reports whether others wait to learn that the account works.
 func (t *Attempt) Probes() bool { return t.probes }
 
-// Works notes that the account does the work, before the answer has ended: those who wait for a probe need not wait for its end.
+// Works notes that the account does the work, before the answer has ended: requests that wait for a probe need not wait for its end.
 func (t *Attempt) Works() {
 	t.probes = false
 	t.worked.Store(t.began.UnixNano())
@@ -62,7 +62,7 @@ func (t *Attempt) Drop() {
 }
 
 // NoRoom ends an attempt that was not made because the account has no room for it, or because its room is unknown. Unlike Drop it does not
-// call Config.Back: a request that Back woke would probe and find no room, again and again.
+// call Config.Back: a request that Back wakes would probe and find no room, again and again.
 func (t *Attempt) NoRoom() {
 	if t.close() && t.ill.Load() {
 		t.mu.Lock()
@@ -71,7 +71,7 @@ func (t *Attempt) NoRoom() {
 	}
 }
 
-// forget forgets that the account is probed by this attempt. Call it with the account's lock.
+// forget forgets that this attempt probes the account. The account's lock is held.
 func (t *Attempt) forget() { t.health.Drop(t.model, t.began) }
 
 // close gives the account's count back, once.
@@ -94,7 +94,7 @@ func (t *Attempt) end(v account.Verdict) {
 	}
 }
 
-// note changes what is known of the account, and informs the other replicas and the log that it is throttled.
+// note changes what is known of the account. If it is throttled, note also informs the other replicas and the log.
 func (t *Attempt) note(model string, began, now time.Time, v account.Verdict) {
 	t.pool.change(t.Account, model, now, func() {
 		a := t.Account
@@ -144,13 +144,13 @@ func (t *Attempt) FailedOver(why account.Outcome) {
 // Trials are the accounts that one request has asked so far, or that had no room for it.
 type Trials struct {
 	Snapshot *Snapshot
-	Longest  time.Duration // the longest wait that one of them asks for, or that it is not asked
+	Longest  time.Duration // the longest wait that one of them asks for, or for which one is not asked
 
 	tried []string                 // by id
 	spent map[string]time.Duration // until they have room
 }
 
-// Judged notes what the answer to an attempt says, and how long the account is not asked therefore.
+// Judged notes the verdict on an attempt's answer, and how long the account is not asked because of it.
 func (t *Trials) Judged(a *Attempt, v account.Verdict) {
 	t.tried = append(t.tried, a.ID)
 	if v.Outcome == account.Throttled {
@@ -167,8 +167,8 @@ func (t *Trials) Wait(v account.Verdict) time.Duration {
 	return 0
 }
 
-// Next chooses one that was not asked and has room. wait is called with each choice, and returns how long that has no room; 0: it has some,
-// and the attempt MUST be made.
+// Next chooses an account that was not asked and has room. It calls wait with each choice, which returns how long that account has no room;
+// 0: it has room, and the attempt MUST be made.
 func (t *Trials) Next(want account.Want, wait func(*Attempt) time.Duration) (next Attempt, ok bool) {
 	for {
 		want.Tried, want.Spent = t.tried, t.spent
@@ -187,7 +187,7 @@ func (t *Trials) Next(want account.Want, wait func(*Attempt) time.Duration) (nex
 	}
 }
 
-// ask calls wait, and ends an attempt that is not to be made, also because of a panic.
+// ask calls wait, and ends an attempt that will not be made, also after a panic.
 func ask(next *Attempt, wait func(*Attempt) time.Duration) time.Duration {
 	rest := time.Duration(-1)
 	defer func() {
@@ -199,9 +199,9 @@ func ask(next *Attempt, wait func(*Attempt) time.Duration) time.Duration {
 	return rest
 }
 
-// AnswerOf is what became of an exchange that has ended, with the status and the wait that its answer's header has. An error frame that is
-// the first event of a stream counts as its status. Where only the end of the connection ends the answer, it is complete if its text is: it
-// may have been cut.
+// AnswerOf returns the outcome of an exchange that has ended; status and wait are those in its answer's header. An error frame that is the
+// first event of a stream counts as its status. An answer that only the end of its connection ends may have been cut: it is complete if its
+// content is.
 func AnswerOf(x *upstream.Exchange, read *meter.Reading, status int, wait time.Duration) account.Answer {
 	a := account.Answer{Sent: x.Reached, Complete: x.Clean || x.Whole && read.Complete, Status: status, Code: read.ErrorCode, RetryAfter: wait}
 	if status < http.StatusBadRequest && refusesOnly(read) {
@@ -210,8 +210,8 @@ func AnswerOf(x *upstream.Exchange, read *meter.Reading, status int, wait time.D
 	return a
 }
 
-// MayRefuse reports whether the beginning of a stream may be an error for which another account may be tried, and nothing else. What has no
-// data, such as a comment that keeps the connection alive, is no event and decides nothing. open: the last event has not ended.
+// MayRefuse reports whether the beginning of a stream may be an error for which another account may be tried, and nothing else. An event
+// without data, such as a comment that keeps the connection alive, decides nothing. open: the last event has not ended.
 func MayRefuse(read *meter.Reading, open bool) bool {
 	switch {
 	case read.Opaque:

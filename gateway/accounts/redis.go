@@ -16,7 +16,7 @@ import (
 var scripts embed.FS
 
 var (
-	tellScript   = script("tell")
+	shareScript  = script("tell")
 	pausesScript = script("pauses")
 )
 
@@ -28,26 +28,26 @@ func script(name string) *redis.Script {
 	return redis.NewScript(string(text))
 }
 
-// coolingKey has the pauses of all accounts, and lives as long as the longest.
+// coolingKey has the pauses of all accounts, and lives as long as the longest of them.
 const coolingKey = "sl1:cooling"
 
-// errReply is the error of a reply that is not one of these scripts.
+// errReply is the error of a reply that these scripts do not give.
 var errReply = errors.New("Redis sent the reply to another call")
 
-// Redis is what all replicas know, in Redis. It is safe for concurrent use.
+// Redis shares pauses in Redis. It is safe for concurrent use.
 type Redis struct {
 	client  redis.Scripter
 	timeout time.Duration // of a call
 }
 
-// NewRedis shares pauses by a Redis.
+// NewRedis shares pauses through client.
 func NewRedis(client redis.Scripter, timeout time.Duration) *Redis { return &Redis{client, timeout} }
 
-// Share makes a pause known to the other replicas, unless a longer one is.
+// Share makes a pause known to the other replicas, unless they know a longer one.
 func (r *Redis) Share(ctx context.Context, p Pause) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return tellScript.Run(ctx, r.client, []string{coolingKey}, p.Account+" "+p.Model, p.Wait.Milliseconds(), p.Step.Milliseconds(), p.Why).Err()
+	return shareScript.Run(ctx, r.client, []string{coolingKey}, p.Account+" "+p.Model, p.Wait.Milliseconds(), p.Step.Milliseconds(), p.Why).Err()
 }
 
 // Pauses returns the pauses that have not ended.

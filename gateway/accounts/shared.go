@@ -7,9 +7,9 @@ import (
 	"sluice/policy/account"
 )
 
-// Shared is what all replicas know of throttled accounts. [Redis] implements it. Without it each process knows what it hears.
+// Shared shares throttled accounts among the replicas. [Redis] implements it. Without it each process knows only its own answers.
 type Shared interface {
-	// Share MUST make a pause known to the others, unless a longer one is.
+	// Share MUST make a pause known to the others, unless they know a longer one.
 	Share(ctx context.Context, p Pause) error
 	// Pauses MUST return the pauses that have not ended.
 	Pauses(ctx context.Context) ([]Pause, error)
@@ -24,9 +24,9 @@ type Pause struct {
 }
 
 const (
-	// mostNews bounds the pauses that wait to be shared. Those that have no room are learned by each replica for itself.
+	// mostNews bounds the pauses that wait to be shared. Each replica learns the others from its own answers.
 	mostNews = 256
-	// learnEvery is the time between two looks at what the others know. It bounds how long a replica goes on to ask a throttled account.
+	// learnEvery is the time between two looks at what the others know. It bounds how long a replica still asks a throttled account.
 	learnEvery = 500 * time.Millisecond
 	// sharedCall bounds one call.
 	sharedCall = time.Second
@@ -38,7 +38,7 @@ type cooled struct {
 	pause          account.Pause
 }
 
-// share has a pause shared. It does not wait. Without an accounts file nothing is shared: pauses refuse nothing.
+// share queues a pause to be shared, without waiting. Without an accounts file nothing is shared, because pauses refuse nothing.
 func (r *Pool) share(c cooled) {
 	if r.config.Shared == nil || r.now.Load().sole != nil {
 		return
@@ -50,7 +50,7 @@ func (r *Pool) share(c cooled) {
 }
 
 // Run shares this replica's pauses with the others, and learns theirs, until ctx ends. One goroutine runs it. An error means that
-// Redis is away, which is logged elsewhere: each replica then knows what it hears.
+// Redis is away, which is logged elsewhere: each replica then knows only its own answers.
 func (r *Pool) Run(ctx context.Context) {
 	if r.config.Shared == nil {
 		return
@@ -86,7 +86,7 @@ func (r *Pool) learn(ctx context.Context) {
 	}
 	now := r.config.Now()
 	for _, p := range pauses {
-		if a := snapshot.known[p.Account]; a != nil { // also of one that was removed, and may come back
+		if a := snapshot.known[p.Account]; a != nil { // also a removed one, which may come back
 			a.learn(p.Model, account.Pause{Until: now.Add(p.Wait), Step: p.Step, Since: now, Why: p.Why}, now)
 		}
 	}

@@ -22,17 +22,17 @@ import (
 type Deps struct {
 	Ready  func() error // nil while this process should get requests; else the reason, without secrets
 	Checks []Check      // listed by ?verbose in this order; may be empty
-	// Standings are the accounts at the service, which ?verbose lists behind the checks; nil: none are listed.
+	// Standings returns the accounts at the service, which ?verbose lists after the checks; nil: none are listed.
 	Standings func() []account.Standing
 	Ledger    Ledger // for /usage; nil switches /usage off
-	// Metrics answers /metrics; nil switches it off.
+	// Metrics answers /metrics; nil switches /metrics off.
 	Metrics http.Handler
 	// Currency returns the teams file's currency. It is called for each /usage.
 	Currency func() unit.Currency
 	// Teams returns the teams in force, of which /usage lists the raises and the limits of keys; nil: none are listed.
 	Teams  func() *teams.File
 	Inside Inside // required with Teams
-	// Outbox has the deliveries that /events lists; nil switches it off.
+	// Outbox has the deliveries that /events lists; nil switches /events off.
 	Outbox event.Outbox
 	// Hosts are the allowed names in a request's Host, in lower case, without port. Localhost and addresses are always
 	// allowed. It may be empty.
@@ -42,15 +42,15 @@ type Deps struct {
 
 // Check is one part of the process that can fail while the process still serves.
 type Check struct {
-	Name  string        // one word
-	State func() error  // nil if the part works; else the fault, without secrets
-	Tells func() string // what is shown of a part that works; nil: ok
+	Name   string        // one word
+	State  func() error  // nil if the part works; else the fault, without secrets
+	Detail func() string // what is shown of a part that works; nil: ok
 	// Needed means that the process must get no requests while the part does not work.
 	Needed bool
 }
 
-// bodyPatience is how long an unread body may take. A connection on which one arrives is never closed to make room for another,
-// so it must not last.
+// bodyPatience is how long an unread body may take. A connection on which a body arrives is never closed to make room for another, so it
+// must not last.
 const bodyPatience = time.Second
 
 // New returns the handler of the admin listener:
@@ -62,15 +62,15 @@ const bodyPatience = time.Second
 //	/events?team=   the last deliveries to hooks as JSON
 //	/debug/pprof/   only with Deps.Pprof
 //
-// The first two answer one line of text. ?verbose adds a line for each check, "name: ok" or "name: " and the fault. Another
-// check does not change the status: a process with a fault still serves better than none. Behind them are the accounts at the service,
-// "account main: ok; weight 1, 0 in flight, key …f00d". Methods other than GET and
-// HEAD are answered 405, other paths 404, and other names in Host 421.
+// The first two answer one line of text. ?verbose adds a line for each check, "name: ok" or "name: " and the fault, and then one for each
+// account at the service, "account main: ok; weight 1, 0 in flight, key …f00d". A check that is not Needed does not change the status: a
+// process with a fault still serves better than none. Methods other than GET and HEAD are answered 405, other paths 404, and other
+// names in Host 421.
 func New(deps Deps) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if r.ContentLength != 0 { // a body is not read, and net/http would wait for it before it answers and before it closes
+		if r.ContentLength != 0 { // bodies are not read, and net/http would wait for one before it answers and before it closes
 			w.Header().Set("Connection", "close")
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyPatience))
 		}
@@ -143,8 +143,8 @@ func (c *Check) text() string {
 	if err := c.State(); err != nil {
 		return err.Error()
 	}
-	if c.Tells != nil {
-		return c.Tells()
+	if c.Detail != nil {
+		return c.Detail()
 	}
 	return "ok"
 }

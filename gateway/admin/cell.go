@@ -24,7 +24,7 @@ func Printable(name string) string {
 }
 
 // Cell is [Printable] for a spreadsheet, which runs a cell that begins like a formula: an apostrophe before the sign makes it
-// text. A cell may begin inside a name, because ; and , separate columns; quotes, which come in pairs in a file, may be no part of it.
+// text. A cell may begin inside a name, because ; and , separate columns, and quotes before a sign may not be a part of the cell.
 func Cell(name string) string {
 	var b strings.Builder
 	begins := true

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// deliveries lists the deliveries of an owner's events, and how far behind its hooks and the operators' are, as JSON. file may be nil.
+// deliveries lists as JSON the deliveries of an owner's events, and how far behind its hooks and the operators' are. file may be nil.
 func deliveries(w http.ResponseWriter, r *http.Request, outbox event.Outbox, file func() *teams.File) {
 	q := r.URL.Query()
 	asked := event.Query{Owner: q.Get("team"), Hook: q.Get("hook"), State: event.State(q.Get("state")), Event: q.Get("event")}

@@ -16,7 +16,7 @@ import (
 )
 
 // focusColumns are the mandatory columns of FOCUS 1.2, the FinOps Foundation's form of bills, those of its other columns that the ledger
-// can fill, and, with x_, our own, one for each unit but money among them. docs/focus.md describes them.
+// can fill, and, with x_, our own, among them one for each unit except money. docs/focus.md describes them.
 var focusColumns = append([]string{
 	"BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart",
 	"ChargeCategory", "ChargeClass", "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd", "ChargePeriodStart",
@@ -64,8 +64,8 @@ func NewFocus(w io.Writer, in unit.Currency, provider string) (*Focus, error) {
 	return f, nil
 }
 
-// Add writes rows of a report, in its order: by kind, or of a version before by unit. Those of one team, day, model, endpoint and account
-// MUST be in one call.
+// Add writes rows of a report, in its order: by kind, or in a report of an earlier version by unit. The rows of one team, day, model,
+// endpoint and account MUST be in one call.
 func (f *Focus) Add(rows []UsageRow) {
 	for len(rows) > 0 {
 		n := 1
@@ -91,8 +91,8 @@ func (f *Focus) Flush() error {
 	return f.out.Error()
 }
 
-// sameCharge reports whether a row of a report and the next one are of one charge. The requests are of no kind: they are in the charge of
-// the first.
+// sameCharge reports whether a row of a report and the next one belong to one charge. Requests have no kind: they belong to the charge of
+// the first kind.
 func sameCharge(a, b *UsageRow) bool {
 	return a.ofRow(b) && (a.Kind == "" || a.Kind == b.Kind && a.Size == b.Size)
 }

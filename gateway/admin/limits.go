@@ -9,7 +9,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// UsageRaise is what a team's quota has more for a while.
+// UsageRaise is a raise of a team's quota for a while.
 type UsageRaise struct {
 	Team   string       `json:"team"`
 	Unit   teams.Unit   `json:"unit"`
@@ -18,7 +18,7 @@ type UsageRaise struct {
 	limit.Raised
 }
 
-// UsageKey is how a key stands to one of its own limits.
+// UsageKey is a key's standing at one of its own limits.
 type UsageKey struct {
 	Team string `json:"team"`
 	Key  string `json:"key"`
@@ -28,7 +28,7 @@ type UsageKey struct {
 // Inside returns the standings of the parts of a team at a moment: with [limit.ScopeKey] those of its keys that have limits of their own.
 type Inside func(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error)
 
-// AddLimits adds what the report says beside the ledger, of one team or of all: the raises, and how keys stand to their own limits.
+// AddLimits adds what a report has beside the ledger, for one team or all: the raises, and the standings of keys at their own limits.
 func (u *UsageReport) AddLimits(ctx context.Context, file *teams.File, team string, inside Inside) error {
 	u.Raises = usageRaises(file, team)
 	now := time.Now()
@@ -47,7 +47,7 @@ func (u *UsageReport) AddLimits(ctx context.Context, file *teams.File, team stri
 	return nil
 }
 
-// usageRaises lists the raises in force of one team, or of all, by team, unit and period, the one that ends first in front.
+// usageRaises lists the raises in force of one team, or of all, by team, unit and period, the first to end first.
 func usageRaises(file *teams.File, team string) (list []UsageRaise) {
 	for _, t := range file.List {
 		if team != "" && t.ID != team {

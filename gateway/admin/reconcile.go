@@ -21,11 +21,11 @@ type Reconciliation struct {
 	invoice.Report
 	unit.Currency          // of the teams file
 	From, To      string   // the days that are compared, such as 2026-11-21
-	Account       string   // at the service, whose part of the ledger is compared; empty: all
+	Account       string   // the account at the service whose part of the ledger is compared; empty: all
 	Accounts      []string // that the bill names
 }
 
-// Ratio is how much the sums of money differ, of the bill's: 1 if only the ledger has any.
+// Ratio is the difference of the sums of money, as a part of the bill's sum; 1 if only the ledger has money.
 func (r *Reconciliation) Ratio() float64 {
 	bill, more := float64(r.Bill[limit.Spend]), math.Abs(float64(r.Bill[limit.Spend]-r.Ledger[limit.Spend]))
 	switch {
@@ -37,7 +37,7 @@ func (r *Reconciliation) Ratio() float64 {
 	return more / math.Abs(bill)
 }
 
-// Form is what writes it: as JSON, as CSV, or as a text for people.
+// Form returns the method that writes it: as JSON, as CSV, or as a text for people.
 func (r *Reconciliation) Form(asJSON, asCSV bool) func(io.Writer) error {
 	switch {
 	case asJSON:
@@ -64,9 +64,9 @@ type reconciled struct {
 	BillOnly    []string              `json:"bill_only"`          // models that the ledger does not have
 	LedgerOnly  []string              `json:"ledger_only"`        // models that the bill does not have
 	Corrections []correction          `json:"corrections"`        // what sluice adjust would have to add
-	Unbilled    []cell                `json:"unbilled,omitempty"` // of what the bill has no line, and nothing is proposed
-	Nameless    []cell                `json:"nameless,omitempty"` // likewise, because the account is no id
-	Unused      []cell                `json:"unused,omitempty"`   // likewise, of some unit, because no team used anything in those days
+	Unbilled    []cell                `json:"unbilled,omitempty"` // without a line on the bill: nothing is proposed for these
+	Nameless    []cell                `json:"nameless,omitempty"` // nor for these, whose account has no valid id
+	Unused      []cell                `json:"unused,omitempty"`   // nor, for some unit, for these: no team used anything on those days
 }
 
 // cell is a day, and an account at the service if the bill has a column for it.
@@ -80,10 +80,10 @@ type sideSum struct {
 	Bill      json.Number `json:"bill"`
 	Ledger    json.Number `json:"ledger"`
 	Estimated json.Number `json:"estimated"`         // the ledger's estimated part
-	Rounded   json.Number `json:"rounded,omitempty"` // of money, by how much the ledger rounded requests up, which is no difference; absent: 0
+	Rounded   json.Number `json:"rounded,omitempty"` // for money, by how much the ledger rounded requests up, which is no difference; absent: 0
 }
 
-// difference is an item. What is estimated is of its model and day, whatever the kind.
+// difference is one item. The estimated part is that of its model and day, whatever the kind.
 type difference struct {
 	Day       string        `json:"day"`
 	Model     string        `json:"model"`
@@ -146,7 +146,7 @@ func cellsOf(list []invoice.Cell) (cells []cell) {
 	return cells
 }
 
-// units are those that both sides have, as indices of amounts.
+// units returns the units that both sides have, as indices of amounts.
 func (r *Reconciliation) units() []int { return append([]int{limit.Spend}, r.Quantities()...) }
 
 func (r *Reconciliation) money(n int64) string { return r.Money.Written(unit.Names[limit.Spend], n) }
@@ -168,7 +168,7 @@ func (r *Reconciliation) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// shownDifferences is how many differences people are shown; JSON and CSV have all.
+// shownDifferences is how many differences the text has; JSON and CSV have all.
 const shownDifferences = 20
 
 // WriteText writes both sums, the largest differences as sentences, and the lines of sluice adjust that would make the sums equal.
@@ -197,7 +197,7 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeCorrections writes the lines of sluice adjust, and for what there are none.
+// writeCorrections writes the lines of sluice adjust, and the cells without any.
 func (r *Reconciliation) writeCorrections(text io.Writer) {
 	writeCells(text, "which are not on the bill", r.Unbilled)
 	writeCells(text, "whose account has no valid id: name it in the map", r.Nameless)
@@ -215,7 +215,7 @@ func (r *Reconciliation) writeCorrections(text io.Writer) {
 	}
 }
 
-// writeCells writes for what nothing is proposed, and why.
+// writeCells writes the cells for which nothing is proposed, and why.
 func writeCells(text io.Writer, why string, list []invoice.Cell) {
 	for i, of := range list {
 		if i == 0 {

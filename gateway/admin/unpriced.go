@@ -11,8 +11,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// Unpriced warns of the models that a ledger has of the last 30 days and that have no price today, if the file says anything of money. Requests without a
-// model, and those that the service refused need no price.
+// Unpriced warns of models that were used in the last 30 days and have no price today, if the file mentions money. Requests without a
+// model, and those that the service refused, need no price.
 func Unpriced(ctx context.Context, ledger interface {
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }, file *teams.File, now time.Time,
@@ -40,7 +40,7 @@ func Unpriced(ctx context.Context, ledger interface {
 	return []string{"used in the last 30 days, and without a price: " + strings.Join(slices.Sorted(maps.Keys(models)), ", ")}
 }
 
-// namesMoney reports whether a file has prices, a currency or a quota of spend: without any, nothing is meant to cost.
+// namesMoney reports whether a file has prices, a currency or a quota of spend. Without any of them no model needs a price.
 func namesMoney(file *teams.File) bool {
 	return len(file.Prices) > 0 || file.Currency != "" || file.House.Spends() || slices.ContainsFunc(file.List, func(t *teams.Team) bool {
 		return t.Spends() || slices.ContainsFunc(t.CountedKeys(), func(k *teams.Key) bool { return k.Spends() })

@@ -17,9 +17,9 @@ type UsageReport struct {
 	From          string     `json:"from"` // first day in UTC, such as 2026-11-21
 	To            string     `json:"to"`   // last day
 	Rows          []UsageRow `json:"rows"` // by team, day, model, endpoint and account or tag or key, kind, and unit; [] if nothing was used
-	// Raises are what quotas have more at the moment; absent: nothing.
+	// Raises has the raises of quotas in force; absent: there are none.
 	Raises []UsageRaise `json:"raises,omitempty"`
-	// Keys are how keys stand at the moment to limits of their own, those of one key together; absent: no key has any.
+	// Keys has the standings of keys at limits of their own, those of one key together; absent: no key has such limits.
 	Keys []UsageKey `json:"keys,omitempty"`
 }
 
@@ -46,8 +46,8 @@ type Ledger func(ctx context.Context, q limit.Query) ([]limit.Row, error)
 
 const usageAway = "usage is not available, please try again later"
 
-// usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams; with ?by=tag, or ?tags, with that of
-// tags, with ?by=key with that of keys, with ?by=account by account at the service, with ?kinds by kind.
+// usage answers with the ledger from ?from= to ?to= (today if absent), of ?team= or of all teams. ?by=tag, or ?tags, divides it by tag,
+// ?by=key by key, ?by=account by account at the service, and ?kinds by kind.
 func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	today := time.Now().UTC().Format(limit.DayForm)

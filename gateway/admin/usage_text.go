@@ -29,8 +29,8 @@ const (
 	ByKind    Division = "kind"    // model, endpoint, account and kind
 )
 
-// columns name what the use is divided by, with the account only if there is more than main. They do not change: users' programs read the
-// CSV by these names.
+// columns names what the use is divided by, with the account only if there are others than main. The names do not change: users' programs
+// read the CSV by them.
 func (u *UsageReport) columns(by Division) (names []string) {
 	switch by {
 	case ByTag, ByKey, ByAccount:
@@ -50,7 +50,7 @@ func (u *UsageReport) hasAccounts() bool {
 	return slices.ContainsFunc(u.Rows, func(r UsageRow) bool { return limit.AccountName(r.Account) != teams.MainAccount })
 }
 
-// cells are those of a row for columns, with names as they are shown and the size of pictures as it is written.
+// cells returns the cells of a row in columns. shown writes names, and size writes the size of pictures.
 func (r *UsageRow) cells(columns []string, shown, size func(string) string) []string {
 	of := map[string]string{
 		"model": r.Model, "endpoint": string(r.Endpoint), "account": limit.AccountName(r.Account), "tag": r.Tag, "key": r.Key, "kind": r.Kind,
@@ -63,7 +63,7 @@ func (r *UsageRow) cells(columns []string, shown, size func(string) string) []st
 	return cells
 }
 
-// amounts name the amounts behind unit, used and estimated.
+// amounts names the amounts after unit, used and estimated.
 func (d Division) amounts() []string {
 	if d == ByKind {
 		return []string{"price", "spend", "estimated_spend"}
@@ -144,7 +144,7 @@ func (u *UsageReport) keysText() (text string) {
 	return text
 }
 
-// raisesText has a line for each quota that has raises: what it has by itself, and each raise.
+// raisesText has a line for each quota with raises: its own amount, and each raise.
 func (u *UsageReport) raisesText() (text string) {
 	for i := range u.Raises {
 		a := &u.Raises[i]

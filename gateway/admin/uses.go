@@ -14,8 +14,8 @@ import (
 	"sluice/policy/unit"
 )
 
-// Uses returns what the report says that teams used, one for each team, day, model, endpoint, account and kind. A request that names no
-// model has its endpoint in place of it, as in bills.
+// Uses returns the use in the report, one for each team, day, model, endpoint, account and kind. A request that names no model has its
+// endpoint as the model, as in bills.
 func (u *UsageReport) Uses() (all []invoice.Use, err error) {
 	requests := int64(0) // of the row of the ledger
 	for i := range u.Rows {
@@ -45,8 +45,8 @@ func (u *UsageReport) Uses() (all []invoice.Use, err error) {
 	return all, nil
 }
 
-// rounded is by how much the cost of a kind was rounded up for each of its requests: exactly where one price held, else by less than the last
-// digit for each. What is of unknown kind has no price.
+// rounded is by how much the costs of a kind's requests were rounded up: exactly if one price held, otherwise less than the last digit for
+// each request. An unknown kind has no price.
 func (u *UsageReport) rounded(row *UsageRow, requests int64) int64 {
 	if row.Unit != teams.UnitTokens || row.Kind == "" || row.Kind == invoice.Unknown {
 		return 0
@@ -66,17 +66,18 @@ func (u *UsageReport) rounded(row *UsageRow, requests int64) int64 {
 	return max(new(big.Int).Quo(up.Num(), up.Denom()).Int64(), 0)
 }
 
-// isCorrection reports whether the row is of sluice adjust. A client may call a model like that of corrections, but it has another endpoint.
+// isCorrection reports whether the row is a correction by sluice adjust. A client may use the model's name of corrections, but only on
+// another endpoint.
 func (r *UsageRow) isCorrection() bool {
 	return r.Model == limit.AdjustedModel && r.Endpoint == policy.EndpointOther
 }
 
-// ofRow reports whether two rows are of one row of the ledger.
+// ofRow reports whether two rows come from one row of the ledger.
 func (r *UsageRow) ofRow(o *UsageRow) bool {
 	return r.Team == o.Team && r.Day == o.Day && r.Model == o.Model && r.Endpoint == o.Endpoint && r.Account == o.Account
 }
 
-// addAmount reports whether the number is one of the unit.
+// addAmount adds a number of a unit, and reports whether it is one.
 func (u *UsageReport) addAmount(to *limit.Amounts, of unit.Name, number json.Number) bool {
 	i := unit.Index(of)
 	n, ok := u.Money.Read(of, number.String())
@@ -86,13 +87,13 @@ func (u *UsageReport) addAmount(to *limit.Amounts, of unit.Name, number json.Num
 	return ok
 }
 
-// unitPrice is the price of one PricingUnit; empty: no one price held.
+// unitPrice is the price of one PricingUnit; empty: no single price held.
 func unitPrice(row *UsageRow) string {
 	price, ok := new(big.Rat).SetString(row.Price.String())
 	if !ok {
 		return ""
 	}
-	if row.Unit == teams.UnitTokens { // it is of a million
+	if row.Unit == teams.UnitTokens { // their price is for a million
 		price.Quo(price, big.NewRat(1_000_000, 1))
 	}
 	text := price.FloatString(18) // exact

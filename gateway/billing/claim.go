@@ -9,7 +9,7 @@ import (
 	"sluice/policy/price"
 )
 
-// Keep notes in what a task holds its amounts, and how its pictures are priced, whatever the prices are at its end.
+// Keep notes in a task's hold its amounts and the price of its pictures, so that later prices do not change it.
 func (t *Terms) Keep(hold *cache.Hold, held *limit.Amounts) {
 	if hold.Images, hold.Size = held[limit.Images], t.Size; t.Price == nil {
 		return
@@ -20,7 +20,7 @@ func (t *Terms) Keep(hold *cache.Hold, held *limit.Amounts) {
 	hold.Price = bill.Total()
 }
 
-// priceIn is the price that a task's claim keeps. What cannot be read is as if an older version had written the claim.
+// priceIn is the price that a task's claim keeps. A price that cannot be read counts as absent, as in claims of older versions.
 func priceIn(hold *cache.Hold) *price.Price {
 	p := new(price.Price)
 	if hold.Whole != nil && json.Unmarshal(hold.Whole, p) == nil {
@@ -31,7 +31,7 @@ func priceIn(hold *cache.Hold) *price.Price {
 	return p
 }
 
-// OfTask is the bill of a task for the pictures of its answer. A task of a forwarded path that is not read costs only its request.
+// OfTask is the bill of a task for the pictures in its answer. A task of a forwarded path that is not read costs only its request.
 func OfTask(hold *cache.Hold, used price.Usage) price.Bill {
 	if Forwarded(hold) {
 		used = price.Usage{}

@@ -101,7 +101,7 @@ func (e *Ending) taskFailed() bool {
 	return status.Final() && status != cache.Succeeded
 }
 
-// measure is Charge for an answer of which at least a part arrived.
+// measure is Charge for an answer that arrived at least in part.
 func (e *Ending) measure(c *limit.Charge, t *Terms) (flag string) {
 	read := e.Reading
 	complete := e.complete()
@@ -124,8 +124,8 @@ func (e *Ending) measure(c *limit.Charge, t *Terms) (flag string) {
 	return telemetry.FlagEstimated
 }
 
-// guess charges a text whose end was not seen: what was seen, or an estimate from the bytes, but no more of that than was held. If it was
-// cut down to that, its kinds are not known.
+// guess charges a text whose end was not seen: what was seen, or an estimate from the bytes, but no more than was held of the estimate. If
+// the estimate was cut to what was held, its kinds are unknown.
 func (e *Ending) guess(c *limit.Charge, t *Terms) {
 	t.charge(c, e.used(t))
 	seen := *c
@@ -143,7 +143,7 @@ func (e *Ending) guess(c *limit.Charge, t *Terms) {
 	}
 }
 
-// chargeHeld charges what was held, or what was seen where that is more. If a part of it was only held, its kinds are not known.
+// chargeHeld charges what was held, or what was seen where that is more. If a part of it was only held, its kinds are unknown.
 func (e *Ending) chargeHeld(c *limit.Charge, t *Terms) {
 	t.charge(c, e.estimate(t))
 	seen := c.Amounts
@@ -155,7 +155,7 @@ func (e *Ending) chargeHeld(c *limit.Charge, t *Terms) {
 	}
 }
 
-// estimate is the usage that the answer says, and an estimate of what it does not say from the bytes.
+// estimate is the usage in the answer, with estimates from the bytes for what it does not say.
 func (e *Ending) estimate(t *Terms) price.Usage {
 	used := e.used(t)
 	if _, known := e.Reading.Usage.Get(meter.InputTokens); !known {
@@ -167,7 +167,7 @@ func (e *Ending) estimate(t *Terms) price.Usage {
 	return used
 }
 
-// used is the usage that the answer says; without one it is a request and nothing else. An embedding has no output: all is input.
+// used is the usage in the answer; without one, only a request. An embedding has no output: all tokens are input.
 func (e *Ending) used(t *Terms) price.Usage {
 	used := UsageOf(e.Reading, e.Text, t.Size)
 	if e.Embeds {

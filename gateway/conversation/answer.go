@@ -39,7 +39,7 @@ type Answer struct {
 	scratch  []byte // room for texts that are joined
 	repaired []byte // room for an answer with invalid characters
 
-	// For a [pattern]: how many texts are not empty, and where the last one and the usage are.
+	// For a [pattern]: how many texts are not empty, and where the last of them and the usage end.
 	texts             int
 	textEnd, textSize int
 	usageEnd          int
@@ -57,7 +57,7 @@ func (a *Answer) read(text []byte) bool {
 	var ok bool
 	a.repaired, ok = repair(a.repaired[:0], text)
 	ok = ok && a.readOnce(a.repaired)
-	a.texts = 0 // they are elsewhere
+	a.texts = 0 // they are in the repaired copy
 	return ok
 }
 
@@ -174,7 +174,7 @@ func (a *Answer) text(r *strictjson.Reader) []byte {
 	return text
 }
 
-// finish returns a finish_reason. The service writes null as a string, too.
+// finish returns a finish_reason. The service also writes null as a string.
 func finish(value []byte) []byte {
 	if !rawjson.IsString(value) || len(value) == 2 || string(value) == `"null"` {
 		return nil

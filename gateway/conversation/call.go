@@ -12,7 +12,7 @@ type frameCall struct {
 	Call
 	index    int  // without a number: the position in the array
 	numbered bool // the service numbers the call
-	alone    bool // the array has no other call
+	single   bool // the array has no other call
 }
 
 func readCall(value []byte, position int) frameCall {

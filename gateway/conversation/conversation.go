@@ -43,34 +43,34 @@ type Request struct {
 // ErrNoRoom means that there is no memory for the service's request.
 var ErrNoRoom = errors.New("there is no memory for the request")
 
-// Models has what is known about models. A nil Resolve returns the name itself, a nil Room has memory, the other nil functions
-// return false.
+// Models has what is known about models. A nil Resolve returns the name itself, a nil Room always has memory, and the other nil
+// functions return false.
 type Models struct {
 	Resolve func(name string) string // translates a client's name to the service's
 	Vision  func(model string) bool  // the model reads images: its chats take the multimodal path
 	Sync    func(model string) bool  // the model makes images in its answer, without a task
 	Room    func(bytes int64) bool   // takes memory for the service's request, or reports false
 
-	Embeddings string // the service's path for them
+	Embeddings string // the service's path for embeddings
 
-	MaxOutput func(model string) int64 // the most tokens that an answer may have; 0, and nil: not known
+	MaxOutput func(model string) int64 // the most tokens that an answer may have; 0, or a nil function: unknown
 }
 
-// Lower lowers the bound of an answer, a raw number of tokens, to what the model gives, and warns of that. What is no such number stays,
-// for the rules to refuse.
+// Lower lowers the bound of an answer, a raw number of tokens, to what the model gives, and warns of that. Any other value
+// stays, for the rules to refuse.
 func (m *Models) Lower(model, member string, bound []byte, w *Warnings) []byte {
 	if m.MaxOutput == nil || bound == nil {
 		return bound
 	}
 	most := m.MaxOutput(model)
-	if given, _ := strconv.ParseInt(string(bound), 10, 64); most == 0 || given <= most { // the greatest for one beyond its range, 0 for no number
+	if given, _ := strconv.ParseInt(string(bound), 10, 64); most == 0 || given <= most { // ParseInt returns the largest number for one beyond its range, and 0 for no number
 		return bound
 	}
 	w.Add(fmt.Sprintf("%s;given=%s;sent=%d", member, Brief(bound), most))
 	return strconv.AppendInt(nil, most, 10)
 }
 
-// Draft begins the service's request for one of a client that has pictures or not. The sizes are as of [Models.Begin].
+// Draft begins the service's request; pictures: the client's request has pictures. The sizes are as in [Models.Begin].
 func (m *Models) Draft(r *Request, pictures bool, size, more int) (Draft, error) {
 	model := m.Service(r.Model)
 	if r.Path = TextPath; pictures || m.Sees(model) {
@@ -80,8 +80,8 @@ func (m *Models) Draft(r *Request, pictures bool, size, more int) (Draft, error)
 	return Draft{body: append(b, `,"input":{"messages":[`...), Multimodal: r.Path == MultimodalPath}, err
 }
 
-// Begin begins the body of the service's request, with the name of its model. It takes memory for a body of this size beside the name, so
-// that pictures are copied only once, and for more.
+// Begin begins the body of the service's request, with the name of its model. It takes memory for a body of size bytes beside the
+// name, so that pictures are copied only once, and for more bytes.
 func (m *Models) Begin(model string, size, more int) ([]byte, error) {
 	size += len(model)
 	if err := m.Ask(size + more); err != nil {

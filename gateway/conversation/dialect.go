@@ -7,10 +7,10 @@ type Head struct {
 	Model   string // as the client named it
 }
 
-// Dialect writes the answer to one request in the client's form. Its methods append to dst and MUST NOT keep what they are given
-// beyond the call, but for the Head.
+// Dialect writes the answer to one request in the client's form. Its methods append to dst and MUST NOT keep their arguments
+// beyond the call, except the Head.
 type Dialect interface {
-	// Begin gets what all of the answer begins with. It is called before all else, and again if the answer is to be written anew.
+	// Begin gets what the answer begins with. It is called before all else, and again if the answer is written anew.
 	Begin(head Head)
 	// Delta writes what is new in a stream.
 	Delta(dst []byte, news *Delta) []byte
@@ -25,10 +25,10 @@ type Dialect interface {
 // Delta is what is new in a choice of a stream. nil means nothing new.
 type Delta struct {
 	Choice   int    // its index
-	First    bool   // nothing was said of the choice before
+	First    bool   // no Delta of the choice came before
 	Calling  bool   // the frame has a call, whether or not that is new
 	Thinking []byte // raw
-	Text     []byte // raw; what is said follows what is thought
+	Text     []byte // raw; it follows the Thinking
 	Calls    []CallDelta
 	Finish   []byte // a raw string
 	Logprobs []byte // a raw object, of the new text

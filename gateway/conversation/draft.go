@@ -52,8 +52,8 @@ func (d *Draft) say() {
 	}
 }
 
-// Text adds a raw string to the content of the open turn. Texts of a content that is a string follow each other immediately; others
-// are the item's further members, which that has no place for.
+// Text adds a raw string to the content of the open turn. Texts of a content that is a string are joined; others are the item's
+// further members, for which a string has no place.
 func (d *Draft) Text(value []byte, others Parameters) {
 	d.say()
 	if !d.Multimodal {
@@ -64,7 +64,7 @@ func (d *Draft) Text(value []byte, others Parameters) {
 	d.body = append(others.AppendTo(d.body), '}')
 }
 
-// Content adds the content of the open turn: a string, or an array of parts, each of which is handed over. member is where it is.
+// Content adds the content of the open turn: a string, or an array, for each element of which it calls part. Refusals name it member.
 func (d *Draft) Content(member string, value []byte, part func(r *strictjson.Reader) error) error {
 	switch rawjson.Kind(value) {
 	case '"':
@@ -133,17 +133,17 @@ func (d *Draft) Tools(tools []Tool) {
 // All writes parameters as they are.
 func (d *Draft) All(parameters Parameters) { d.body = parameters.AppendTo(d.body) }
 
-// Thinking writes whether the model is to think first, if the client says so. Otherwise the model has its own way.
+// Thinking writes whether the model thinks first, if the client said so. Otherwise the model decides.
 func (d *Draft) Thinking(said, thinks bool) {
 	if said {
 		d.body = strconv.AppendBool(d.name("enable_thinking"), thinks)
 	}
 }
 
-// Thinks reports whether the model is to think with an effort, a raw string. The service has no degrees of it.
+// Thinks reports whether an effort, a raw string, asks the model to think. The service has no degrees of effort.
 func Thinks(effort []byte) bool { return effort != nil && !rawjson.IsWord(effort, "none") }
 
-// End returns the whole request. A stream is to carry what is new in each frame.
+// End returns the whole request. The frames of a stream will be increments.
 func (d *Draft) End(stream bool) []byte {
 	if stream {
 		d.Parameter("incremental_output", []byte("true"))

@@ -11,7 +11,7 @@ const mostEvent = 32 << 20
 // events cuts a stream into its events. Pieces of the stream may be cut anywhere. Lines end with LF, CR or both.
 type events struct {
 	piece    []byte
-	at       int    // what is before it was read
+	at       int    // the piece was read up to here
 	lf, cr   int    // the next line ends in the piece; before at: not searched for
 	line     []byte // the beginning of an incomplete line
 	data     []byte // of the open event: a part of the piece, or all of room
@@ -37,7 +37,7 @@ type event struct {
 // take takes the next piece, which next then reads to its end.
 func (e *events) take(piece []byte) { e.piece, e.at, e.lf, e.cr = piece, 0, -1, -1 }
 
-// next reads up to the end of an event and reports whether there is one. It keeps a copy of an event that continues behind the
+// next reads up to the end of an event and reports whether there is one. It keeps a copy of an event that continues after the
 // piece.
 func (e *events) next() bool {
 	for e.at < len(e.piece) && !e.tooLarge {
@@ -89,7 +89,7 @@ func (e *events) keep(part []byte) {
 	}
 }
 
-// takeLine takes a line, of which the beginning may have been kept, and reports whether it is blank.
+// takeLine takes a line, whose beginning may have been kept, and reports whether it is blank.
 func (e *events) takeLine(line []byte) bool {
 	if len(e.line) == 0 {
 		return e.readLine(line)
@@ -109,7 +109,7 @@ func (e *events) end() bool {
 	return e.open()
 }
 
-// open reports whether an event has begun. The service sends errors without data, too.
+// open reports whether an event has begun. The service also sends errors without data.
 func (e *events) open() bool { return e.hasData || e.isError }
 
 // event returns the event that was read and starts the next. It is valid until the next one is read.
@@ -122,10 +122,10 @@ func (e *events) event() event {
 	return found
 }
 
-// fresh reports whether the next event begins here: nothing of it was read.
+// fresh reports whether the next event begins here, with nothing of it read.
 func (e *events) fresh() bool { return !e.open() && len(e.line) == 0 && e.status == 0 && !e.afterCR }
 
-// rest is what was not read of the piece.
+// rest is the unread rest of the piece.
 func (e *events) rest() []byte { return e.piece[min(e.at, len(e.piece)):] }
 
 // readLine reads a line and reports whether it is blank.

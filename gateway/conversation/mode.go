@@ -57,7 +57,7 @@ func (m *frameMode) classify(s *Stream) bool {
 	return m.decided
 }
 
-// decide chooses the likelier mode without proof. An equal frame is the last one of a cumulative stream if it brings the
+// decide chooses the likelier mode without proof. A frame that equals the one before is the last of a cumulative stream if it has the
 // finish_reason, and otherwise a repeated token.
 func (m *frameMode) decide() {
 	if !m.decided {
@@ -77,10 +77,10 @@ func (c *comparison) compare(s *Stream, now *Choice) {
 	c.compareText(&before.content, now.Text)
 	c.compareText(&before.reasoning, now.Thinking)
 	position, known := 0, len(before.calls)
-	alone := rawjson.Length(now.calls) == 1
+	single := rawjson.Length(now.calls) == 1
 	for r := rawjson.Array(now.calls); r.Element(); position++ {
 		call := readCall(r.Value(), position)
-		call.alone = alone
+		call.single = single
 		c.compareText(&before.call(&call, &before.compared).arguments, call.Arguments)
 	}
 	c.news = c.news || now.Finish != nil || len(before.calls) > known

@@ -6,14 +6,14 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// pattern is what an event of a stream has in common with the one before, as nearly all have: everything but its id, one text,
-// and its usage. An event that fits is read by comparison. The compared bytes were checked in the event before, and a reader
+// pattern is what an event of a stream has in common with the one before: in nearly all events everything but the id, one text, and
+// the usage. An event that fits is read by comparison. The compared bytes were checked in the event before, and a reader
 // checks the rest, so the result is that of [Answer.read].
 type pattern struct {
 	room      []byte // of the three parts
 	head      []byte // after the id, to the quote before the text
 	middle    []byte // from the text to the usage; without a usage to the end
-	tail      []byte // from the usage to the end; empty: the usage is no part that changes
+	tail      []byte // from the usage to the end; empty: no usage follows the text
 	index     int    // of the choice
 	reasoning bool   // the text is its reasoning
 }
@@ -21,7 +21,7 @@ type pattern struct {
 // longestPattern bounds the memory of a pattern. An event has some 200 bytes beside its text.
 const longestPattern = 1 << 10
 
-// fits reads the event at the start of a piece, which begins with it, and returns how long it is; 0: it does not fit.
+// fits reads the event at the start of a piece, and returns its text, its usage and its length; 0: it does not fit.
 func (p *pattern) fits(piece []byte) (text, usage []byte, size int) {
 	rest, ok := bytes.CutPrefix(piece[idEnd(piece):], p.head)
 	if !ok || len(p.head) == 0 {

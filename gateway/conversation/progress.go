@@ -39,15 +39,15 @@ func (s *Stream) progress(index int) *progress {
 	return &s.choices[len(s.choices)-1]
 }
 
-// call finds the progress of a call, or starts it. latest is the index of the call before, and becomes that of this one. A call
-// without a number is the one with its id. Without an id it continues the call before, if the frame has no other.
+// call finds the progress of a call, or starts it. latest is the index of the previous call, and becomes that of this one. A call
+// without a number is found by its id. Without an id it continues the previous call, if the frame has no other.
 func (p *progress) call(now *frameCall, latest *int) *callProgress {
 	index := now.index
 	switch {
 	case now.numbered:
 	case len(now.ID) > 0:
 		index = p.identify(now)
-	case now.alone:
+	case now.single:
 		index = *latest
 	}
 	*latest = index
@@ -62,7 +62,7 @@ func (p *progress) call(now *frameCall, latest *int) *callProgress {
 	return &p.calls[at]
 }
 
-// identify returns the index of the call with the id of now, or of a new one: that of its position, unless another call has it.
+// identify returns the index of the call with the id of now, or else that of a new call: its position, unless another call has it.
 func (p *progress) identify(now *frameCall) (index int) {
 	index = now.index
 	for i := range p.calls {
@@ -76,8 +76,8 @@ func (p *progress) identify(now *frameCall) (index int) {
 	return index
 }
 
-// tell passes to the dialect what is new in each choice of s.answer.
-func (s *Stream) tell(dst []byte) []byte {
+// pass passes to the dialect what is new in each choice of s.answer.
+func (s *Stream) pass(dst []byte) []byte {
 	for i := range s.answer.Choices {
 		if s.compare(&s.answer.Choices[i]) {
 			s.started = true
@@ -110,21 +110,21 @@ func (s *Stream) compareCalls(p *progress, calls []byte) {
 		return
 	}
 	position := 0
-	alone := rawjson.Length(calls) == 1
+	single := rawjson.Length(calls) == 1
 	for r := rawjson.Array(calls); r.Element(); position++ {
 		now := readCall(r.Value(), position)
-		now.alone = alone
+		now.single = single
 		before := p.call(&now, &p.latest)
-		told := CallDelta{Index: before.index}
-		told.Arguments = before.arguments.delta(&s.mode, now.Arguments)
+		fresh := CallDelta{Index: before.index}
+		fresh.Arguments = before.arguments.delta(&s.mode, now.Arguments)
 		if len(now.ID) > 0 && !before.id {
-			told.ID, before.id = now.ID, true
+			fresh.ID, before.id = now.ID, true
 		}
 		if len(now.Name) > 0 && !before.name {
-			told.Name, before.name = now.Name, true
+			fresh.Name, before.name = now.Name, true
 		}
-		if told.ID != nil || told.Name != nil || len(told.Arguments) > 0 {
-			s.news.Calls = append(s.news.Calls, told)
+		if fresh.ID != nil || fresh.Name != nil || len(fresh.Arguments) > 0 {
+			s.news.Calls = append(s.news.Calls, fresh)
 		}
 	}
 }

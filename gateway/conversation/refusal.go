@@ -53,7 +53,7 @@ func ReadRefusal(status int, body []byte) *Refusal {
 	return r
 }
 
-// Kind is the word that the dialects have for the kind of the error, by its status. server is theirs for one of the server.
+// Kind is the dialects' word for the kind of the error, by its status. server is the dialect's word for an error of the server.
 func (r *Refusal) Kind(server string) string {
 	switch {
 	case r.Status == 401:
@@ -81,7 +81,7 @@ func (w *Warnings) Add(warning string) {
 }
 
 // Param is the client's name for the beginning of a field of the service's request, such as input.messages or parameters.stop, and the
-// rest of the field. A parameter that is not among the names has its own; any other field has none.
+// rest of the field. A parameter that is not among the names keeps its own; any other field has none.
 func Param(field string, names map[string]string) (name, rest string) {
 	group, inner, inside := strings.Cut(field, ".")
 	first := inner[:len(inner)-len(strings.TrimLeft(inner, "abcdefghijklmnopqrstuvwxyz_"))]

@@ -44,7 +44,7 @@ func (p Places) take(name, value []byte) (known bool, err error) {
 		}
 		switch place := &p[i]; {
 		case place.Kind != 0 && place.Kind != kind:
-			return true, BadRequest(string(name), "%s: %s is needed.", name, kinds[place.Kind]) // not place.Name, for which all places would go to the heap
+			return true, BadRequest(string(name), "%s: %s is needed.", name, kinds[place.Kind]) // not place.Name, which would move all places to the heap
 		case place.Value != nil:
 			*place.Value = value
 		}
@@ -62,7 +62,8 @@ func Members(body []byte, places Places, take func(name, value []byte) error) er
 	return End(&r, members(&r, places, take))
 }
 
-// Fields does so with an object inside the body. A nil take steps over others. what is the object in a refusal, such as "A message".
+// Fields does the same with an object inside the body. A nil take skips other members. what is the object in a refusal, such as "A
+// message".
 func Fields(r *strictjson.Reader, what string, places Places, take func(name, value []byte) error) error {
 	if r.Kind() != '{' {
 		return BadRequest("", "%s must be an object.", what)
@@ -84,7 +85,7 @@ func members(r *strictjson.Reader, places Places, take func(name, value []byte) 
 	return cmp.Or(err, RefusedName(&seen, r.Name))
 }
 
-// Group does so with a member of the body that is an object. Without a value there is nothing to read.
+// Group does the same with a member of the body that is an object. It does nothing without a value.
 func Group(member string, value []byte, places Places, take func(name, value []byte) error) error {
 	if value == nil {
 		return nil
@@ -136,7 +137,7 @@ func (f *Found) look(r *strictjson.Reader, picture string, part bool) {
 	}
 }
 
-// Each hands over the elements of an array. A refusal is of the element, by its place in the member.
+// Each calls take with each element of an array. A refusal names the element by its place in the member.
 func Each(member string, list []byte, take func(r *strictjson.Reader) error) error {
 	r := rawjson.Array(list) // one for all rounds, because take lets it escape
 	for index := 0; r.Element(); index++ {
@@ -147,7 +148,7 @@ func Each(member string, list []byte, take func(r *strictjson.Reader) error) err
 	return nil
 }
 
-// Open enters the object that the body of a request is. When it has been read, [End] looks at the rest.
+// Open enters the object that the body of a request is. Once the object has been read, [End] checks the rest.
 func Open(body []byte) (r strictjson.Reader, err error) {
 	r = strictjson.NewReader(body)
 	if r.Kind() == '{' {
@@ -199,7 +200,7 @@ func Either(name string, value []byte, first, second string) (bool, error) {
 	return false, BadRequest(name, "%s: %q or %q is allowed.", name, first, second)
 }
 
-// Role is the service's word for the role of a turn, which must be one of these. A developer is the system.
+// Role is the service's word for the role of a turn, which must be one of allowed. The service's word for developer is system.
 func Role(value []byte, allowed ...string) (string, error) {
 	for _, role := range allowed {
 		switch {

@@ -16,7 +16,7 @@ type Stream struct {
 	events   events
 	answer   Answer // of the frame that is being read
 	news     Delta  // of one of its choices
-	logprobs []byte // room for those of the news
+	logprobs []byte // room for those in news
 	pattern  pattern
 	mode     frameMode
 	choices  []progress
@@ -51,7 +51,7 @@ func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 	for s.events.take(piece); !s.ended; {
 		fresh := s.events.fresh()
 		if fresh {
-			dst = s.tellUsual(dst)
+			dst = s.passUsual(dst)
 		}
 		from := s.events.at
 		if !s.events.next() {
@@ -61,7 +61,7 @@ func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 		if dst, err = s.translate(dst, e); err != nil {
 			return dst, err
 		}
-		if fresh && e.at >= 0 && s.mode.decided && !s.ended { // a stream that ends with an error has last passed on frames that were held
+		if fresh && e.at >= 0 && s.mode.decided && !s.ended { // at the error of a stream, the answer was last read from a held frame
 			s.pattern.learn(piece[from:s.events.at], e.at-from, &s.answer)
 		}
 	}
@@ -71,8 +71,8 @@ func (s *Stream) Append(dst, piece []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// tellUsual passes on the next events, as long as they are like the one before.
-func (s *Stream) tellUsual(dst []byte) []byte {
+// passUsual passes on the next events while they fit the pattern.
+func (s *Stream) passUsual(dst []byte) []byte {
 	for {
 		text, usage, size := s.pattern.fits(s.events.rest())
 		if size == 0 {
@@ -81,13 +81,13 @@ func (s *Stream) tellUsual(dst []byte) []byte {
 		s.events.at += size
 		s.answer.usual(&s.pattern, text, usage)
 		s.keepUsage()
-		dst = s.tell(dst)
+		dst = s.pass(dst)
 	}
 }
 
-// End appends the end of the stream. Call it only if the service's stream ended
-// in order; if it was cut, call [Stream.Cut]. A stream in which a choice has no finish_reason
-// broke off, although its end looks like one: it ends with an error. The error is as of [Stream.Append].
+// End appends the end of the stream. Call it only if the service's stream ended in order; if it was cut, call [Stream.Cut]. A stream
+// in which a choice has no finish_reason broke off, although it ended in order: End appends an error. Its error is as of
+// [Stream.Append].
 func (s *Stream) End(dst []byte) ([]byte, error) {
 	if s.ended {
 		return dst, nil
@@ -161,7 +161,7 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 	s.keepUsage()
 	ready := s.mode.classify(s)
 	if ready && len(s.held) == 0 {
-		return s.tell(dst), nil
+		return s.pass(dst), nil
 	}
 	s.held = append(s.held, bytes.Clone(e.data))
 	if ready {
@@ -181,7 +181,7 @@ func (s *Stream) release(dst []byte) []byte {
 	s.mode.decide()
 	for _, frame := range s.held {
 		s.answer.read(frame)
-		dst = s.tell(dst)
+		dst = s.pass(dst)
 	}
 	s.held = nil
 	return dst

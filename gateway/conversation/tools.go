@@ -40,7 +40,7 @@ func (l *Left) Add(kind []byte) {
 	}
 }
 
-// Warning says which were left out; empty: none were.
+// Warning says which tools were left out; empty: none were.
 func (l *Left) Warning() string {
 	switch {
 	case l.Count == 0:
@@ -54,7 +54,7 @@ func (l *Left) Warning() string {
 // mostTools is how many tools a request may have: each is compared with the others.
 const mostTools = 1024
 
-// ReadTool reads a tool into its places. There are so many before it.
+// ReadTool reads a tool into its places. before is how many tools precede it.
 func ReadTool(r *strictjson.Reader, before int, places Places) error {
 	if err := Fields(r, "A tool", places, nil); err != nil || before < mostTools {
 		return err
@@ -62,8 +62,8 @@ func ReadTool(r *strictjson.Reader, before int, places Places) error {
 	return BadRequest("", "A request may have at most %d tools.", mostTools)
 }
 
-// Required is the service's choice of a tool, a raw value, for a request that requires a call of any. The service can be forced to
-// call one certain function, by a model that does not think first. Otherwise it is asked to choose, and the client is warned.
+// Required is the service's choice of a tool, a raw value, for a request that requires a call of any tool. The service can be forced
+// to call one certain function, with a model that does not think first. Otherwise the model may choose, and the client is warned.
 func Required(tools []Tool, thinks bool, w *Warnings) (choice []byte, err error) {
 	switch {
 	case len(tools) == 0:

@@ -9,7 +9,7 @@ import (
 // Usage is the service's count of tokens, each number raw; nil means absent. An unreadable number counts as absent: an answer
 // that is paid for must not fail for it.
 type Usage struct {
-	Cached, Created []byte // of the input: what hit a cache, and what one was made of; nil: unknown
+	Cached, Created []byte // of the input: read from a cache, and written to one; nil: unknown
 	Thinking        []byte // of the output; nil: unknown
 
 	in, out, sum []byte
@@ -81,8 +81,8 @@ func (u *Usage) Total() []byte {
 	return strconv.AppendInt(nil, in+out, 10)
 }
 
-// AppendTo appends the usage as OpenAI's interfaces have it, which call its input and its output by these names. The details are there
-// where the service counts them; all: they always are.
+// AppendTo appends the usage in the form of OpenAI's interfaces, which name the input and the output in and out. It has the details that
+// the service counts; all: it has all details.
 func (u *Usage) AppendTo(dst []byte, in, out string, all bool) []byte {
 	dst = rawjson.AppendValue(append(dst, '{'), in, u.Input())
 	dst = rawjson.AppendValue(dst, out, u.Output())

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// paths are words of a message, and fields of the service's request, such as parameters.top_p.
+// paths matches the words of a message, among them fields of the service's request, such as parameters.top_p.
 var paths = regexp.MustCompile(`[A-Za-z0-9._\[\]]+`)
 
-// named puts the client's names into a message that names fields of the service's request. params has the client's name of a field;
-// fields without one stay.
+// named replaces the fields of the service's request in a message by the client's names. params has the client's name of a field; a field
+// without one stays.
 func named(message string, params func(field string) string) string {
 	if params == nil {
 		return message

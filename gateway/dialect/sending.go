@@ -12,9 +12,9 @@ type sending struct {
 	under   http.ResponseWriter
 	control http.ResponseController
 	id      string // the request's
-	status  int    // that was sent; 0: nothing was
-	bytes   int64  // of the body that were sent
-	flushed int64  // of them, when it was flushed last
+	status  int    // the status that was sent; 0: none
+	bytes   int64  // of the body, sent so far
+	flushed int64  // the bytes at the last flush
 }
 
 func (s *sending) body(p []byte) error {
@@ -23,7 +23,7 @@ func (s *sending) body(p []byte) error {
 	return err
 }
 
-// flush sends what was written, if anything was since the last time.
+// flush sends what was written since the last time, if anything was.
 func (s *sending) flush() error {
 	if s.status == 0 || s.flushed == s.bytes && s.bytes > 0 {
 		return nil
@@ -59,7 +59,7 @@ var pool = sync.Pool{New: func() any { return new(buffers) }}
 // holding is the held part of an answer.
 type holding struct {
 	native []byte   // the whole answer, unless it is streamed
-	out    []byte   // what is made of it, or of a piece of a stream
+	out    []byte   // its translation, or that of a piece of a stream
 	lent   *buffers // nil: native is the Writer's own, and out is empty
 	taken  int64    // of the budget, in bytes
 	lost   bool     // there was no memory for the answer
@@ -79,8 +79,8 @@ func (h *holding) giveBack() {
 	h.lent, h.native, h.out = nil, nil, nil
 }
 
-// add keeps a piece of an answer that is no stream. Its translation will be as long again. Without memory, all that was held is
-// dropped, and the rest is only read for the cost at its end. A nil budget has enough.
+// add keeps a piece of an answer that is no stream. Its translation will take as much again. Without memory, all that was held
+// is dropped, and the rest is read only for the usage at its end. A nil budget always has memory.
 func (h *holding) add(p []byte, budget Memory) {
 	length := int64(len(h.native) + len(p))
 	if more := 2*length - h.taken; length > mostFree && more > 0 && budget != nil && !h.lost {

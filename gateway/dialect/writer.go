@@ -1,5 +1,5 @@
-// Package dialect writes the service's answers in the dialect of the client. How a dialect says it is known to the packages below;
-// this one knows when something can be said.
+// Package dialect writes the service's answers in the dialect of the client. The packages below know the form of each dialect; this one
+// decides when something can be written.
 package dialect
 
 import (
@@ -30,11 +30,11 @@ type Writer struct {
 	Params func(field string) string
 	// Task is the task of the answer; empty: none.
 	Task string
-	// Final asks the client's library not to repeat the request, because that can only waste or pay again.
+	// Final asks the client's library not to repeat the request, because a repeat would fail or pay again.
 	Final bool
-	// Memory is what the Writer takes memory from for an answer of more than 4 MiB that is no stream; nil: there is enough.
+	// Memory is the budget for an answer of more than 4 MiB that is no stream; nil: there is always memory.
 	Memory Memory
-	// Whole translates an answer that is no chat; nil: it is written by others, or in the client's form already.
+	// Whole translates an answer that is no chat; nil: others translate it, or it is in the client's form already.
 	Whole func(dst, native []byte) ([]byte, error)
 
 	client sending
@@ -206,9 +206,9 @@ func (w *Writer) End() (err error) {
 	return w.whole(w.status, w.held.out)
 }
 
-// Cut sends what arrived whole of a stream that broke off, and an error as its last event. told is false for any other answer, which
-// has no place for an error: its connection must be cut.
-func (w *Writer) Cut(why *conversation.Refusal) (told bool, err error) {
+// Cut sends the whole events of a stream that broke off, and an error as its last event. shown is false for any other answer, which has
+// no place for an error: its connection must be cut.
+func (w *Writer) Cut(why *conversation.Refusal) (shown bool, err error) {
 	if w.stream == nil || w.client.status == 0 {
 		return false, nil
 	}
@@ -220,7 +220,7 @@ func (w *Writer) Cut(why *conversation.Refusal) (told bool, err error) {
 	return err == nil, err
 }
 
-// Ping lets the client of a Writer's stream know that it goes on, if it has begun and the form has a word for that.
+// Ping sends a ping on a Writer's stream, if the stream has begun and the form has a ping.
 func Ping(w *Writer) error {
 	if w.form.Ping == "" || w.stream == nil || w.client.status == 0 || w.failed {
 		return nil

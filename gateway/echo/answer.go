@@ -13,21 +13,21 @@ type Asked struct {
 	RequestID, Team string
 	Client          string        // its address, as the log has it
 	Trusted         bool          // it came over a trusted proxy
-	Wait            time.Duration // how long the client prefers to wait for the answer
+	Wait            time.Duration // how long the client wants to wait for the answer
 }
 
 // seen is the answer.
 type seen struct {
 	RequestID string `json:"request_id"`
-	Replica   string `json:"replica"` // several have their own counts
+	Replica   string `json:"replica"` // each replica has its own counts
 	Client    string `json:"client"`
-	Forwarded bool   `json:"forwarded"` // something in front said in X-Forwarded-For who the client is
+	Forwarded bool   `json:"forwarded"` // a proxy in front named the client in X-Forwarded-For
 	Trusted   bool   `json:"trusted"`
 	Arrived   *int   `json:"arrived,omitempty"` // how often the dropped request has arrived here; absent unless asked for
 }
 
-// Answer answers a request, and returns how long it rested. Its error is [ErrQuery] or [ErrBusy], and then nothing is written. It panics
-// with [http.ErrAbortHandler] if the connection shall end without an answer.
+// Answer answers a request, and returns how long it rested. The error is [ErrQuery] or [ErrBusy]; nothing is written then. It panics
+// with [http.ErrAbortHandler] if the connection must end without an answer.
 func (t *Trials) Answer(w http.ResponseWriter, r *http.Request, a Asked) (rested time.Duration, err error) {
 	asked, err := read(r.URL.RawQuery)
 	if err != nil {
@@ -47,7 +47,7 @@ func (t *Trials) Answer(w http.ResponseWriter, r *http.Request, a Asked) (rested
 	}
 	text, err := json.Marshal(saw)
 	if err != nil {
-		return 0, err // it does not happen: strings, bools and a number
+		return 0, err // never happens: strings, bools and a number
 	}
 	if asked.silence > 0 {
 		return stream(w, r, asked.silence, text), nil
@@ -58,13 +58,13 @@ func (t *Trials) Answer(w http.ResponseWriter, r *http.Request, a Asked) (rested
 	return rested, nil
 }
 
-// apart is the time between the first two frames: what is written at once could leave with the header.
-const apart = 200 * time.Millisecond
+// frameGap is the time between the first two frames: a frame that is written at once could leave with the header.
+const frameGap = 200 * time.Millisecond
 
 // stream writes a stream of three frames with the silence before the last.
 func stream(w http.ResponseWriter, r *http.Request, silence time.Duration, text []byte) (rested time.Duration) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	for _, pause := range []time.Duration{0, apart, silence} {
+	for _, pause := range []time.Duration{0, frameGap, silence} {
 		rested += rest(r.Context(), pause)
 		if _, err := fmt.Fprintf(w, "data: %s\n\n", text); err != nil { // the caller notes that the client left
 			return rested
@@ -74,7 +74,7 @@ func stream(w http.ResponseWriter, r *http.Request, silence time.Duration, text 
 	return rested
 }
 
-// rest lets time pass until the client leaves.
+// rest waits for span, or until the client leaves.
 func rest(ctx context.Context, span time.Duration) time.Duration {
 	if span <= 0 {
 		return 0

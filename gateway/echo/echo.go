@@ -1,8 +1,8 @@
-// Package echo answers requests that only try the way between a client and Sluice: what an ingress does to a stream, to a wait, and to a
-// request whose answer does not come. They reach no service and cost nothing.
+// Package echo answers requests that only test the path between a client and Sluice: what an ingress does to a stream, to a wait, and to a
+// request whose answer does not come. They do not reach the service, and cost nothing.
 //
-// It knows no key and no limit. It promises that a team has at most [PerTeam] of them under way, and that none lasts longer
-// than [Longest].
+// It knows no key and no limit. It promises that a team has at most [PerTeam] of these requests under way, and that none lasts
+// longer than [Longest].
 package echo
 
 import (
@@ -24,18 +24,18 @@ const (
 	longestID = 64  // bytes
 )
 
-// trial is what a client wants to have tried.
+// trial is what a client wants to test.
 type trial struct {
 	silence time.Duration // before the last frame of a stream; 0: it wants no stream
-	drop    string        // an id: the connection ends without an answer, and the arrival is counted; empty: it does not
-	count   string        // an id: how often a request that was dropped has arrived; empty: no count
+	drop    string        // an id: the connection ends without an answer, and the arrival is counted; empty: it is answered
+	count   string        // an id: the answer has how often the dropped request has arrived; empty: no count
 }
 
-// Errors of a request that is not tried.
+// Errors of a request that is not answered.
 var (
-	// ErrQuery is that of a query that names no trial.
+	// ErrQuery is the error of a query that names no trial.
 	ErrQuery = errors.New("allowed: nothing, silence= with whole seconds from 1 to 120, or with at most 64 characters drop= or count=")
-	// ErrBusy is that of a team that has [PerTeam] trials under way.
+	// ErrBusy is the error of a team that has [PerTeam] trials under way.
 	ErrBusy = errors.New("too many trials are under way")
 )
 
@@ -64,16 +64,16 @@ func read(query string) (t trial, err error) {
 	return t, nil
 }
 
-// Trials counts those under way, and the arrivals of dropped requests. Create it with [New]; it is safe for concurrent use.
+// Trials counts the trials under way, and the arrivals of dropped requests. Create it with [New]; it is safe for concurrent use.
 type Trials struct {
-	replica string // only of this process: a new one at each start
+	replica string // the name of this process, new at each start
 
 	mu      sync.Mutex
 	running map[string]int // by team
 	noted   []arrivals     // the oldest first
 }
 
-// arrivals are those of one request of a team.
+// arrivals counts those of one request of a team.
 type arrivals struct {
 	team, id string
 	times    int
@@ -116,7 +116,7 @@ func (t *Trials) note(team, id string) {
 	t.noted = append(t.noted, arrivals{team, id, 1})
 }
 
-// arrived is how often a request of a team that was dropped has arrived.
+// arrived is how often a dropped request of a team has arrived.
 func (t *Trials) arrived(team, id string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,7 +13,7 @@ const (
 	readEvery   = 500 * time.Millisecond // between two looks at the outbox
 	mostReads   = 50                     // in a row, while there is more
 	followEvery = time.Second            // between two looks at who is followed
-	// spread is how long after its note every replica knows that a team is followed, or knows that it does not know.
+	// spread is how long after its note every replica knows that a team is followed, or that its own list is too old.
 	spread = 2 * time.Second
 	// MostStreams is how many streams a team may have open in this process.
 	MostStreams = 100
@@ -27,14 +27,14 @@ var (
 
 // Outbox keeps events. Package event has the form in memory, package outbox that in Redis.
 type Outbox interface {
-	// After MUST return the events of an owner behind a place, the oldest first, at most so many, and whether some between may be
+	// After MUST return the events of an owner after a place, the oldest first, at most so many, and whether some in between may be
 	// missing. The zero Millis stands for the oldest that is kept.
 	After(ctx context.Context, after event.ID, most int) (list []event.Event, gone bool, err error)
-	// News MUST return the events behind places that were read before, of each owner the oldest first, at most so many.
+	// News MUST return the events after places that were read before, for each owner the oldest first, at most so many.
 	News(ctx context.Context, after []event.ID, most int) ([][]event.Event, error)
 	// Last MUST return the id of an owner's newest event, with the zero Millis if it has none.
 	Last(ctx context.Context, owner string) (event.ID, error)
-	// Follow MUST note, for all replicas, that streams of owners' events are open, and return all of whom that was noted within an
+	// Follow MUST note, for all replicas, that streams of owners' events are open, and return all owners that were noted within an
 	// event's life.
 	Follow(ctx context.Context, owners []string, known int64) (event.Followed, error)
 }
@@ -44,7 +44,7 @@ type Feed struct {
 	outbox Outbox
 	now    func() time.Time
 	marks  marks
-	turns  chan struct{} // has room for as many streams as may read the outbox for themselves
+	turns  chan struct{} // has room for the streams that read the outbox for themselves
 	fresh  chan struct{} // has a token if a topic is new
 
 	mu      sync.Mutex
@@ -77,7 +77,7 @@ func (f *Feed) Run(ctx context.Context) {
 	}
 }
 
-// Streams are how many streams each team has open.
+// Streams returns how many streams each team has open.
 func (f *Feed) Streams() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +88,7 @@ func (f *Feed) Streams() map[string]int {
 	return open
 }
 
-// Changed has each stream ask whether its client may still read.
+// Changed makes each stream ask whether its client may still read.
 func (f *Feed) Changed() {
 	if f == nil {
 		return
@@ -99,7 +99,7 @@ func (f *Feed) Changed() {
 	f.changed = make(chan struct{})
 }
 
-// Stop ends every stream, in order, and opens no more.
+// Stop ends every stream in order. No more are opened.
 func (f *Feed) Stop() {
 	if f == nil {
 		return
@@ -110,14 +110,14 @@ func (f *Feed) Stop() {
 	f.Changed()
 }
 
-// change is closed at the next change; stopped: there is none to wait for.
+// change returns a channel that is closed at the next change; stopped: there is no change to wait for.
 func (f *Feed) change() (next <-chan struct{}, stopped bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.changed, f.stopped
 }
 
-// join counts one more stream of a team. The first has the team's events followed from now on.
+// join counts one more stream of a team. With the first, the team's events are followed.
 func (f *Feed) join(team string) (*topic, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

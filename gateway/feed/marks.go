@@ -9,20 +9,20 @@ import (
 	"sluice/policy/event"
 )
 
-// marks is what this process knows of the teams that are followed, here or by another replica, or were within an event's life.
+// marks has the teams that this process knows to be followed, here or by another replica, or to have been within an event's life.
 type marks struct {
 	now    atomic.Pointer[followed]
 	noting sync.Mutex // held while it is replaced
 }
 
-// followed is that of one moment. It never changes.
+// followed is the list at one moment. It never changes.
 type followed struct {
 	version int64
-	teams   map[string]time.Time // by when this process learned of it
+	teams   map[string]time.Time // by team, when this process learned of it
 	read    time.Time            // when the outbox was asked
 }
 
-// last is what was read last; of no team if nothing was.
+// last is the last list that was read; empty if none was.
 func (m *marks) last() *followed {
 	if now := m.now.Load(); now != nil {
 		return now
@@ -30,20 +30,21 @@ func (m *marks) last() *followed {
 	return new(followed)
 }
 
-// known reports whether no team is missing: what was read too long ago may miss one.
+// known reports whether no team is missing: a list that was read too long ago may lack one.
 func (m *marks) known(now time.Time) bool { return now.Sub(m.last().read) < spread }
 
-// has reports whether a team is followed. While that is not known every team is.
+// has reports whether a team is followed. While the list is too old, it reports true for every team.
 func (m *marks) has(team string, now time.Time) bool {
 	_, has := m.last().teams[team]
 	return has || !m.known(now)
 }
 
-// Known reports whether it is known of which teams a stream is open anywhere. If not, [Feed.Routes] has those of all teams wanted: what is
-// announced once only waits until it is known, because it would count as announced.
+// Known reports whether it is known which teams have a stream open on any replica. While it is not, [Feed.Routes] acts as if all had one,
+// and events that are announced only once must wait, because they would count as announced.
 func (f *Feed) Known() bool { return f == nil || f.marks.known(f.now()) }
 
-// Routes are those to hooks, and nowhere for an event that only streams want. It reads only memory, because requests wait for it.
+// Routes adds streams to the routes of hooks: an event that only streams want has no targets, but is written. It reads only memory, because
+// requests wait for it.
 func (f *Feed) Routes(hooks event.Routes) event.Routes {
 	return func(owner string, t event.Type, callback string) []event.Target {
 		to := hooks(owner, t, callback)
@@ -54,8 +55,8 @@ func (f *Feed) Routes(hooks event.Routes) event.Routes {
 	}
 }
 
-// follow notes the teams with streams here, and reads those of all replicas. If the outbox has forgotten a note, it may have lost events,
-// too: every topic is in doubt.
+// follow notes the teams with streams here, and reads those of all replicas. If the outbox has forgotten a note, it may also have lost
+// events: every topic is in doubt.
 func (f *Feed) follow(ctx context.Context) {
 	teams, fresh := []string(nil), 0
 	f.mu.Lock()
@@ -102,7 +103,7 @@ func (f *Feed) note(ctx context.Context, teams []string) (added int, err error) 
 	return got.Added, nil
 }
 
-// announce notes a team, unless it is, and returns how long it takes until every replica knows.
+// announce notes a team, unless it is noted, and returns how long it takes until every replica knows.
 func (f *Feed) announce(ctx context.Context, team string) (time.Duration, error) {
 	since, has := f.marks.last().teams[team]
 	if !has {

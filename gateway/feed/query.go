@@ -14,7 +14,7 @@ import (
 // Query is what a client wants to read.
 type Query struct {
 	Team  string
-	After event.ID        // of the last event that it has; the zero Millis: it wants those from now on
+	After event.ID        // the last event that it has; the zero Millis: it wants events from now on
 	Types []event.Pattern // that it wants; nil: all
 }
 
@@ -45,7 +45,7 @@ func ReadQuery(team, query string, last []string) (q Query, err error) {
 	return q, nil
 }
 
-// words are those that select events.
+// words lists the patterns that select events.
 func words() string {
 	var all []string
 	for _, t := range event.Types {

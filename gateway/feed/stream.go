@@ -13,20 +13,20 @@ import (
 
 const (
 	commentEvery = 15 * time.Second
-	// leastRetry to twice that is when a client comes back: not all at once.
+	// A client comes back after leastRetry to twice that, so that not all return at once.
 	leastRetry = time.Second
 	mostTurns  = 4                     // streams of all teams that read the outbox for themselves at a time
 	turnPause  = 10 * time.Millisecond // between two of one team
 )
 
-// Stream is one client's. Its methods are for one goroutine.
+// Stream is one client's stream. Its methods are for one goroutine.
 type Stream struct {
 	feed   *Feed
 	topic  *topic
 	query  Query
 	at     event.ID // the last event that the client has, or that it does not want
-	checks bool     // whether events behind at are missing is not known yet
-	losses int      // the topic's that are known
+	checks bool     // whether events after at are missing is not known yet
+	losses int      // the topic's losses that the stream knows of
 }
 
 // Open opens a stream, and waits until every replica writes its team's events. The caller closes it. Its error is [ErrFull], [ErrStopped],
@@ -81,12 +81,12 @@ func (f *Feed) sleep(ctx context.Context, wait time.Duration) error {
 // Close ends the stream.
 func (s *Stream) Close() { s.feed.leave(s.topic) }
 
-// Serve writes events until the client leaves, or may read no more, or the process stops. allowed says why it may not; it is asked on each
-// change and now and then. The error is that of a failed write.
+// Serve writes events until the client leaves or may no longer read, or the process stops. allowed says why it may not; it is called on
+// each change and at each comment. The error is that of a failed write.
 func (s *Stream) Serve(ctx context.Context, w http.ResponseWriter, allowed func() error) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // nginx passes it on at once
+	h.Set("X-Accel-Buffering", "no") // nginx then passes each write on at once
 	out := writer{w, http.NewResponseController(w)}
 	if err := out.begin(); err != nil {
 		return err
@@ -132,8 +132,8 @@ func (s *Stream) pass(ctx context.Context, out writer, changed <-chan struct{}, 
 	}
 }
 
-// look takes the events that are kept for all streams. If the stream is behind those, turn has a token when it may read for itself; else
-// news is closed when there are more.
+// look takes the events that are kept for all streams. If the stream needs earlier ones, turn has a token when it may read for itself;
+// otherwise news is closed when there are more.
 func (s *Stream) look() (list []event.Event, news, turn <-chan struct{}) {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
@@ -141,15 +141,15 @@ func (s *Stream) look() (list []event.Event, news, turn <-chan struct{}) {
 	if !t.known {
 		return nil, t.news, nil
 	}
-	list, missing := t.behind(s.at)
+	list, missing := t.after(s.at)
 	if s.checks || missing || s.losses != t.losses {
 		return nil, nil, t.turn
 	}
 	return list, t.news, nil
 }
 
-// readOwn reads the outbox behind the last event of the stream, and moves the stream there; gap: some may be missing before those. The turn
-// is given back.
+// readOwn reads the outbox after the last event of the stream, and moves the stream on; gap: events before those may be missing. It gives
+// the turn back.
 func (s *Stream) readOwn(ctx context.Context) (list []event.Event, gap bool) {
 	f, pause := s.feed, turnPause
 	defer func() { time.AfterFunc(pause, func() { s.topic.turn <- struct{}{} }) }()
@@ -172,7 +172,7 @@ func (s *Stream) readOwn(ctx context.Context) (list []event.Event, gap bool) {
 		s.at = list[len(list)-1].ID
 	}
 	if len(list) < batch && s.at.Before(before) || gap && len(list) == 0 {
-		s.at = before // what is between is kept no more, or of another memory
+		s.at = before // events in between are no longer kept, or are those of a lost outbox
 	}
 	return list, gap
 }

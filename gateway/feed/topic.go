@@ -10,19 +10,19 @@ import (
 
 const (
 	batch  = 32 // events that are read at a time
-	recent = 64 // events of a team that are kept here: each has at most 16 KB
+	recent = 64 // events of a team that are kept here, each of at most 16 KB
 )
 
-// topic is the events of one team that has streams here. The Feed's lock guards it.
+// topic has the events of one team with streams here. The Feed's lock guards it.
 type topic struct {
 	team    string
 	streams int
 	noted   bool          // in the outbox, as followed
 	turn    chan struct{} // has a token for the one stream that may read the outbox for itself
 
-	known  bool          // tail is; else it is read next
+	known  bool          // tail is known; otherwise it is read next
 	doubt  bool          // the outbox was away: it may have lost events
-	losses int           // how often it has
+	losses int           // how often it has lost events
 	tail   event.ID      // the newest event that was read, or had been written before
 	before event.ID      // the place before the first of list
 	list   []event.Event // the newest, the oldest first. What it refers to never changes
@@ -35,19 +35,19 @@ func newTopic(team string) *topic {
 	return t
 }
 
-// wake has the streams look.
+// wake makes the streams look.
 func (t *topic) wake() {
 	close(t.news)
 	t.news = make(chan struct{})
 }
 
-// begin follows the events behind the newest one.
+// begin follows the events after the newest one.
 func (t *topic) begin(newest event.ID) {
 	t.known, t.doubt, t.tail, t.before, t.list = true, false, newest, newest, nil
 	t.wake()
 }
 
-// push adds what was read. The oldest go.
+// push adds the events that were read, and drops the oldest.
 func (t *topic) push(list []event.Event) {
 	if len(list) == 0 {
 		return
@@ -59,8 +59,8 @@ func (t *topic) push(list []event.Event) {
 	t.wake()
 }
 
-// behind are the events that are kept behind a place; missing: others are before them.
-func (t *topic) behind(place event.ID) (list []event.Event, missing bool) {
+// after returns the kept events after a place; missing: more come before them.
+func (t *topic) after(place event.ID) (list []event.Event, missing bool) {
 	if place.Before(t.before) {
 		return nil, true
 	}
@@ -86,7 +86,7 @@ func (f *Feed) round() (r round, places []event.ID) {
 	return r, places
 }
 
-// read reads what is new, and reports whether there may be more. If the outbox is away, every topic is in doubt.
+// read reads new events, and reports whether there may be more. If the outbox is away, every topic is in doubt.
 func (f *Feed) read(ctx context.Context) (more bool) {
 	r, places := f.round()
 	var all [][]event.Event
@@ -109,7 +109,7 @@ func (f *Feed) read(ctx context.Context) (more bool) {
 	return more
 }
 
-// settle finds where new topics begin, and what those in doubt have missed; more: they may have missed more.
+// settle finds where new topics begin, and what topics in doubt have missed; more: they may have missed more.
 func (f *Feed) settle(ctx context.Context, r round) (more bool, err error) {
 	for _, t := range r.doubtful {
 		list, gone, err := f.outbox.After(ctx, t.tail, batch)

@@ -17,7 +17,7 @@ import (
 
 const (
 	pause   = time.Second     // between two looks at the outbox, at most
-	outlast = 2 * time.Second // behind a lease's end: by then another replica has taken what this one lost
+	outlast = 2 * time.Second // before a lease's end, at which another replica may take the delivery
 )
 
 // Config has what a Deliverer works with. Every field is required.
@@ -40,12 +40,12 @@ type Deliverer struct {
 	mu     sync.Mutex
 	file   *teams.File // whose hooks these are
 	hooks  map[event.Address]*event.Hook
-	ended  map[event.Address]string // with 410, by the mark of its lines: until they change
+	ended  map[event.Address]string // hooks that ended with 410, by the mark of their lines: until the lines change
 	flying map[event.Address]int
 	hosts  map[event.Address]string
-	away   bool                        // the outbox is; the log says so once
-	oldest map[event.Address]time.Time // that waits, as last known
-	aged   time.Time                   // when the outbox was asked for that
+	away   bool                        // the outbox is away, which was logged
+	oldest map[event.Address]time.Time // the oldest event that waits, as last known
+	aged   time.Time                   // when the outbox was last asked for oldest
 }
 
 // New builds a Deliverer. It starts nothing.
@@ -53,7 +53,7 @@ func New(config Config) *Deliverer {
 	return &Deliverer{Config: config, ready: make(chan struct{}, 1), ended: map[event.Address]string{}, flying: map[event.Address]int{}}
 }
 
-// Run delivers until ctx ends, and returns when the outbox has what became of running deliveries: within some 10 s.
+// Run delivers until ctx ends, and returns once the outcomes of running deliveries are in the outbox: within some 10 s.
 func (d *Deliverer) Run(ctx context.Context) {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
@@ -74,7 +74,7 @@ func (d *Deliverer) look(ctx context.Context, under *sync.WaitGroup) {
 	d.age(ctx)
 	rooms, most := d.rooms()
 	due, lost, err := d.Outbox.Due(ctx, rooms, most)
-	if d.outbox(err); err != nil {
+	if d.noteOutbox(err); err != nil {
 		return
 	}
 	for i := range due {
@@ -82,10 +82,10 @@ func (d *Deliverer) look(ctx context.Context, under *sync.WaitGroup) {
 			under.Go(func() { d.deliver(ctx, h, &due[i]) })
 		}
 	}
-	d.tellLost(ctx, lost)
+	d.reportLost(ctx, lost)
 }
 
-// rooms has how many deliveries each hook may take at the moment, and all together.
+// rooms returns how many more deliveries each hook may take now, and all hooks together.
 func (d *Deliverer) rooms() (rooms event.Rooms, most int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,7 +101,7 @@ func (d *Deliverer) rooms() (rooms event.Rooms, most int) {
 	return rooms, most
 }
 
-// room is how many deliveries a hook may take at the moment. The caller holds the lock.
+// room is how many more deliveries a hook may take now. The lock is held.
 func (d *Deliverer) room(to event.Address) int {
 	if _, ended := d.ended[to]; ended {
 		return 0
@@ -109,7 +109,7 @@ func (d *Deliverer) room(to event.Address) int {
 	return perHook - d.flying[to]
 }
 
-// follow takes another file's hooks over. The caller holds the lock.
+// follow takes over the hooks of a new teams file. The lock is held.
 func (d *Deliverer) follow() {
 	file := d.Teams()
 	if file == d.file {
@@ -125,13 +125,13 @@ func (d *Deliverer) follow() {
 	maps.DeleteFunc(d.ended, func(to event.Address, mark string) bool { return !d.has(to, mark) })
 }
 
-// has reports whether there is a hook with this mark. The caller holds the lock.
+// has reports whether there is a hook with this mark. The lock is held.
 func (d *Deliverer) has(to event.Address, mark string) bool {
 	is := d.hooks[to]
 	return is != nil && is.Mark() == mark
 }
 
-// hostOf is what a hook's URL connects to.
+// hostOf is the host and port of a hook's URL.
 func hostOf(h *event.Hook) string {
 	u, err := url.Parse(h.URL)
 	if err != nil {
@@ -140,7 +140,7 @@ func hostOf(h *event.Hook) string {
 	return strings.ToLower(u.Host)
 }
 
-// begin counts a delivery as under way; nil: its hook has gone or no room, and after the lease whoever has both delivers.
+// begin counts a delivery as under way; nil: its hook is gone or has no room, and another replica may deliver it after the lease.
 func (d *Deliverer) begin(due *event.Delivery) *event.Hook {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -152,7 +152,7 @@ func (d *Deliverer) begin(due *event.Delivery) *event.Hook {
 	return h
 }
 
-// deliver tries once, and reports it to the outbox. The end of ctx cuts no try: what the receiver took would be sent again.
+// deliver tries once, and reports to the outbox. The end of ctx cuts no try: an event that the receiver took would be sent again.
 func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Delivery) {
 	taken := d.Now()
 	answer, err := d.Poster.Post(context.WithoutCancel(ctx), h, &due.Event, due.Path)
@@ -165,7 +165,7 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 		outcome = GivenUp
 	}
 	d.Count(h.ID, outcome)
-	d.tell(ctx, due, outcome, err)
+	d.logTry(ctx, due, outcome, err)
 	d.mu.Lock()
 	if d.flying[due.To]--; d.flying[due.To] == 0 {
 		delete(d.flying, due.To)
@@ -177,16 +177,16 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 	}
 }
 
-// stop has a hook get nothing more, from this replica at once and from the others once they ask.
+// stop ends deliveries to a hook: from this replica at once, and from the others once they ask.
 func (d *Deliverer) stop(ctx context.Context, h *event.Hook, to event.Address) {
 	d.mu.Lock()
 	d.ended[to] = h.Mark()
 	d.mu.Unlock()
-	d.outbox(d.Outbox.End(context.WithoutCancel(ctx), to, h.Mark())) // else others learn it by an answer of their own
+	d.noteOutbox(d.Outbox.End(context.WithoutCancel(ctx), to, h.Mark())) // if it fails, others learn it from their own answers
 }
 
-// tellLost counts and logs deliveries that the outbox gave up.
-func (d *Deliverer) tellLost(ctx context.Context, lost map[event.Address]int) {
+// reportLost counts and logs deliveries that the outbox gave up.
+func (d *Deliverer) reportLost(ctx context.Context, lost map[event.Address]int) {
 	for to, n := range lost {
 		for range n {
 			d.Count(to.Hook, GivenUp)
@@ -197,8 +197,8 @@ func (d *Deliverer) tellLost(ctx context.Context, lost map[event.Address]int) {
 	}
 }
 
-// tell logs a try that was not taken. No answer's text is in it: teams may read the log.
-func (d *Deliverer) tell(ctx context.Context, due *event.Delivery, outcome Outcome, err error) {
+// logTry logs a try that was not taken, without the text of the answer: teams may read the log.
+func (d *Deliverer) logTry(ctx context.Context, due *event.Delivery, outcome Outcome, err error) {
 	if outcome == Taken {
 		return
 	}
@@ -212,11 +212,11 @@ func (d *Deliverer) tell(ctx context.Context, due *event.Delivery, outcome Outco
 	d.Log.LogAttrs(ctx, slog.LevelWarn, "hook", attrs...)
 }
 
-// record reports to the outbox, again until the lease ends: then another replica tries, which is a second delivery of the same id.
+// record reports to the outbox, and repeats that until the lease ends. Then another replica delivers it a second time.
 func (d *Deliverer) record(ctx context.Context, due *event.Delivery, wait time.Duration, taken time.Time) {
 	for {
 		err := d.Outbox.Tried(context.WithoutCancel(ctx), due, wait)
-		d.outbox(err)
+		d.noteOutbox(err)
 		if err == nil || ctx.Err() != nil || d.Now().Sub(taken) > event.Lease-outlast {
 			return
 		}
@@ -227,8 +227,8 @@ func (d *Deliverer) record(ctx context.Context, due *event.Delivery, wait time.D
 	}
 }
 
-// outbox logs that the outbox is away, and that it is back.
-func (d *Deliverer) outbox(err error) {
+// noteOutbox logs when the outbox is away, and when it is back.
+func (d *Deliverer) noteOutbox(err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}

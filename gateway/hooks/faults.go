@@ -12,7 +12,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// What is allowed in place of what is at fault.
+// What faults say is allowed.
 const (
 	allowedAddress = "public ones, and the networks of SLUICE_HOOK_NETWORKS"
 	allowedSecret  = "a readable file with nothing but whsec_ and 24 to 64 bytes in base64"
@@ -21,7 +21,7 @@ const (
 var errOdd = errors.New("its host is an address in a form that programs read differently")
 
 // odd reports whether a host is an address in another form than usual, such as 2130706433, 0x7f.1 or 0177.0.0.1, which the system's
-// resolver may read. As browsers do it: the last part of the name is a number.
+// resolver may read. It decides as browsers do: the last part of the name is a number.
 func odd(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false
@@ -51,22 +51,22 @@ func all(file *teams.File) []owned {
 	return list
 }
 
-// Routes are those of the teams file that is in force.
+// Routes returns the routes of the teams file in force.
 func Routes(file func() *teams.File) event.Routes {
 	return func(owner string, t event.Type, callback string) []event.Target {
 		return file().Hooked(owner, t, callback)
 	}
 }
 
-// Faults lists what is wrong with hooks beside their form: addresses that are never connected to, and files of secrets. What several
-// teams have from the defaults is reported once.
+// Faults lists what is wrong with hooks beside their form: addresses that are never connected to, and files of secrets. Faults that several
+// teams have from the defaults are reported once.
 func Faults(file *teams.File, posting PosterConfig) (faults strictyaml.Faults) {
-	told := map[strictyaml.Fault]bool{}
+	reported := map[strictyaml.Fault]bool{}
 	for _, of := range all(file) {
 		for i := range of.hooks {
 			for _, f := range faultsOf(&of.hooks[i], &posting) {
-				if !told[f] {
-					told[f] = true
+				if !reported[f] {
+					reported[f] = true
 					faults = append(faults, f)
 				}
 			}

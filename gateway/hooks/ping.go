@@ -15,7 +15,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Of lists the hooks of a team, or of [event.Operators]; with an id only that one. Its error says which there are.
+// Of lists the hooks of a team, or of [event.Operators]; with an id only the hook with it. The error says which hooks there are.
 func Of(file *teams.File, owner, id string) ([]event.Hook, error) {
 	list := file.Hooks
 	if owner != event.Operators {
@@ -66,7 +66,7 @@ func Test(ctx context.Context, w io.Writer, p *Poster, owner string, list []even
 	return nil
 }
 
-// answered is an answer in one line: its status, and the beginning of its text as far as it can be printed.
+// answered is an answer in one line: its status, and the printable characters at the beginning of its text.
 func answered(a *Answer) string {
 	text := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\ufffd' || r >= 0x80 && r < 0xa0 {
@@ -89,7 +89,7 @@ func answered(a *Answer) string {
 // mostShown is how many characters of an answer a line shows.
 const mostShown = 200
 
-// Owners are those of the events that an owner sees: the operators' are also those of the accounts outside of the teams.
+// Owners returns the owners whose events an owner sees: operators also see those of the house and of the accounts at the service.
 func Owners(owner string, accounts *teams.Accounts) []string {
 	owners := []string{owner}
 	if owner == event.Operators {
@@ -101,8 +101,8 @@ func Owners(owner string, accounts *teams.Accounts) []string {
 	return owners
 }
 
-// Again has an event of one of the owners delivered again to the hooks that it was for, and says so. Its error is [event.ErrID] for what is no
-// id of such an event, and [event.ErrGone] for one that is kept no more. A nil outbox has none.
+// Again delivers an event of one of the owners again, to the hooks that it was for, and says so on w. The error is [event.ErrID] for a text
+// that is no id of such an event, and [event.ErrGone] for an event that is no longer kept. A nil outbox has no events.
 func Again(ctx context.Context, w io.Writer, outbox event.Outbox, owners []string, text string) error {
 	id, err := event.ID{}, event.ErrID
 	for _, owner := range owners {

@@ -21,20 +21,20 @@ const (
 	patience   = 10 * time.Second // for the whole try; less than [event.Seat]
 	mostAnswer = 4 << 10          // bytes of an answer that are read
 	perHook    = event.InFlight   // tries of a hook at a time
-	perHost    = 32               // tries at a time of all hooks with one host: a hook of the defaults is one of each team
+	perHost    = 32               // tries at a time of all hooks with one host: each team has a hook of the defaults
 	inAll      = 256              // tries at a time
 	idleFor    = 30 * time.Second // a connection that is not used
 )
 
-// PosterConfig says how events are posted.
+// PosterConfig has the settings of a Poster.
 type PosterConfig struct {
-	// Secret reads the file of a secret. It is read at each try, so that a new content counts at once.
+	// Secret reads the file of a secret. It is read at each try, so that new content is used at once.
 	Secret   func(path string) (upstream.Secret, error)
-	Networks []netip.Prefix // where hooks may be, beside public addresses; empty: nowhere
+	Networks []netip.Prefix // where hooks may be, beside public addresses; may be empty
 	Now      func() time.Time
 
 	Resolver *net.Resolver    // nil: the system's
-	Tunnel   *upstream.Tunnel // the way out of the house; nil: direct, by the system's authorities
+	Tunnel   *upstream.Tunnel // the outbound proxy; nil: none, and the system's root certificates
 }
 
 // Poster posts events to hooks. It is safe for concurrent use.
@@ -57,7 +57,7 @@ type Answer struct {
 }
 
 // Post tries once, within 10 s, to post an event to a target of a hook. Its error says why no answer came, in fixed
-// words: neither the path of the address, which may be a secret, nor what came back.
+// words: it quotes neither the path of the address, which may be a secret, nor the answer.
 func (p *Poster) Post(ctx context.Context, h *event.Hook, e *event.Event, path string) (a Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -71,11 +71,11 @@ func (p *Poster) Post(ctx context.Context, h *event.Hook, e *event.Event, path s
 	}
 	defer func() { _ = answer.Body.Close() }()
 	a.Code = answer.StatusCode
-	a.Text, _ = io.ReadAll(io.LimitReader(answer.Body, mostAnswer)) // what was answered is known by the status
+	a.Text, _ = io.ReadAll(io.LimitReader(answer.Body, mostAnswer)) // the status is the answer
 	return a, nil
 }
 
-// request is a try. Its URL is judged again: the name may have been written for another version.
+// request returns the request of a try. Its URL is judged again: it may have been written for another version.
 func (p *Poster) request(ctx context.Context, h *event.Hook, e *event.Event, path string) (*http.Request, error) {
 	if !event.IsHookURL(h.URL, h.Insecure) {
 		return nil, errors.New("its url is not an address for a hook")
@@ -107,7 +107,7 @@ func (p *Poster) request(ctx context.Context, h *event.Hook, e *event.Event, pat
 	return request, nil
 }
 
-// bodyOf is what a hook gets of an event: its very bytes, or a sentence.
+// bodyOf is the body that a hook gets for an event: its exact bytes, or a sentence.
 func bodyOf(h *event.Hook, e *event.Event) ([]byte, error) {
 	if h.Kind != event.Slack {
 		return e.Bytes(), nil

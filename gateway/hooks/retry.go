@@ -7,10 +7,10 @@ import (
 	"sluice/policy/event"
 )
 
-// waits are the times until a delivery is tried again, after the first try, the second, and so on; from the last one on it is the same.
+// waits has the times until the next try of a delivery, after the first try, the second, and so on; the last one repeats.
 var waits = [...]time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
 
-// spread is by which part a wait is longer or shorter, so that what failed together is not tried together.
+// spread is the part by which a wait is longer or shorter, so that deliveries that failed together are not tried together.
 const spread = 0.2
 
 // waitAfter is how long a delivery waits after so many tries. roll is from 0 up to 1.
@@ -19,7 +19,7 @@ func waitAfter(tries int, roll float64) time.Duration {
 	return time.Duration(wait * (1 - spread + 2*spread*roll))
 }
 
-// Outcome is what came of one try.
+// Outcome is the outcome of one try.
 type Outcome string
 
 // The outcomes of a try.
@@ -27,14 +27,14 @@ const (
 	Taken   Outcome = "delivered" // it was answered with 2xx
 	Failed  Outcome = "failed"    // it is tried again
 	GivenUp Outcome = "given_up"  // the event's life ends before the next try
-	Ended   Outcome = "ended"     // it was answered with 410: its hook gets nothing, and all waits, until its lines in the file change
+	Ended   Outcome = "ended"     // it was answered with 410: the hook's deliveries wait until its lines in the file change
 )
 
-// Outcomes are all.
+// Outcomes lists them all.
 var Outcomes = []Outcome{Taken, Failed, GivenUp, Ended}
 
-// judge writes into a delivery what came of a try with a status, 0: no answer, and returns how long it waits for the next try. Whether the
-// event still lives then is not judged here: the outbox has the clock.
+// judge notes in a delivery the outcome of a try with a status (0: no answer), and returns the wait until the next try. Whether the event
+// still lives then is not judged here: the outbox has the clock.
 func judge(d *event.Delivery, code int, roll float64) (Outcome, time.Duration) {
 	d.Tries++
 	d.State, d.Code = event.Waiting, code

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,8 +9,8 @@ import (
 	"sluice/policy/event"
 )
 
-// told are the members of an event's data that sentences use.
-type told struct {
+// members are the members of an event's data that sentences use.
+type members struct {
 	Account string `json:"account"`
 	Cost    struct {
 		Spend json.Number `json:"spend"`
@@ -33,9 +34,9 @@ type told struct {
 	Used      json.Number `json:"used"`
 }
 
-// Sentence is an event for people, in one line: for Slack, and what takes the same. What an event lacks is left out.
+// Sentence is an event in words, in one line: for Slack, and for receivers that take the same. What an event lacks is left out.
 func Sentence(e *event.Event) string {
-	var d told
+	var d members
 	_ = json.Unmarshal(e.Data, &d) // a member of another kind is left out
 	return escaped.Replace(strings.Join(strings.Fields(sentence(e, &d)), " "))
 }
@@ -43,13 +44,13 @@ func Sentence(e *event.Event) string {
 // escaped keeps texts from mentioning people and from being links.
 var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-func sentence(e *event.Event, d *told) string {
+func sentence(e *event.Event, d *members) string {
 	team := "Team " + e.Team
 	switch e.Type {
 	case event.TaskSucceeded, event.TaskFailed, event.TaskCancelled, event.TaskUnheard, event.TaskStored:
 		return team + ": task " + d.TaskID + part(" of ", d.Model) + " " + ends[e.Type] + part(", images ", string(d.Images)) + part(", cost ", string(d.Cost.Spend))
 	case event.QuotaReached:
-		return fmt.Sprintf("%s: %s per cent of the quota of %s per %s is used%s", whoseQuota(e, d), or(d.Threshold.String(), "some"), d.Unit, d.Period, usedOf(d))
+		return fmt.Sprintf("%s: %s per cent of the quota of %s per %s is used%s", whoseQuota(e, d), cmp.Or(d.Threshold.String(), "some"), d.Unit, d.Period, usedOf(d))
 	case event.RequestSettled:
 		return team + ": a request" + part(" of ", d.Model) + " was settled" + part(", cost ", string(d.Cost.Spend))
 	case event.RateStarved:
@@ -61,7 +62,7 @@ func sentence(e *event.Event, d *told) string {
 	case event.AccountBack:
 		return "Account " + d.Account + " at the service is back"
 	case event.TeamsFaulty:
-		return "The " + or(faulty[d.Source], "teams file is") + " faulty, what was before stays in force" + part(": ", d.Fault)
+		return "The " + cmp.Or(faulty[d.Source], "teams file is") + " faulty, what was before stays in force" + part(": ", d.Fault)
 	case event.Ping:
 		return "Sluice: this hook works"
 	}
@@ -78,7 +79,7 @@ var ends = map[event.Type]string{
 var faulty = map[string]string{"file": "teams file or the accounts file is", "directory": "directory is"}
 
 // whoseQuota names what a quota limits.
-func whoseQuota(e *event.Event, d *told) string {
+func whoseQuota(e *event.Event, d *members) string {
 	switch d.Scope {
 	case "house":
 		return "All teams together"
@@ -87,29 +88,22 @@ func whoseQuota(e *event.Event, d *told) string {
 	case "key":
 		return "Team " + e.Team + ", key" + part(" ", d.ID)
 	case "tag":
-		return "Team " + e.Team + ", " + or(d.ID, "requests without the tag")
+		return "Team " + e.Team + ", " + cmp.Or(d.ID, "requests without the tag")
 	}
 	return "Team " + e.Team
 }
 
-func usedOf(d *told) string {
+func usedOf(d *members) string {
 	if d.Used == "" || d.Limit == "" {
 		return ""
 	}
 	return ": " + string(d.Used) + " of " + string(d.Limit)
 }
 
-// part is a text with its word before it, or nothing.
+// part is a text with a word before it; empty without a text.
 func part(word, text string) string {
 	if text == "" {
 		return ""
 	}
 	return word + text
-}
-
-func or(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

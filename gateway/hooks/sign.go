@@ -31,7 +31,7 @@ const (
 // errSecret does not show the secret.
 var errSecret = errors.New("the content is not whsec_ and 24 to 64 bytes in base64")
 
-// keyOf is what a secret signs with.
+// keyOf is the key in a secret.
 func keyOf(secret upstream.Secret) ([]byte, error) {
 	text, marked := strings.CutPrefix(secret.Reveal(), secretMark)
 	key, err := base64.StdEncoding.DecodeString(text)

@@ -10,8 +10,8 @@ import (
 // agedEvery is how often the outbox is asked what waits, and which hooks have ended.
 const agedEvery = 10 * time.Second
 
-// age asks the outbox since when each hook has taken nothing, and which have ended, unless it was asked lately. While the outbox is away,
-// what was known stays.
+// age asks the outbox how long events of each hook have waited, and which hooks have ended, unless it was asked lately. While the outbox is
+// away, the last answers are kept.
 func (d *Deliverer) age(ctx context.Context) {
 	d.mu.Lock()
 	d.follow()
@@ -39,13 +39,13 @@ func (d *Deliverer) age(ctx context.Context) {
 		}
 	}
 	d.mu.Unlock()
-	for _, to := range changed { // its old lines, if they come back, are new ones
+	for _, to := range changed { // its old lines count as new if they come back
 		_ = d.Outbox.End(ctx, to, "")
 	}
 }
 
-// Oldest has the age of the oldest event that each hook has not taken, by the ids of hooks, whichever replica tried it, or none did. 0: it has
-// taken all. Hooks of several teams with one id count as one.
+// Oldest returns the age of the oldest event that each hook has not taken, by the ids of hooks, whether or not a replica has tried it. 0:
+// the hook has taken all. Hooks of several teams with one id count as one.
 func (d *Deliverer) Oldest() map[string]time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 
 // Loads counts what each team has under way in this process, and bounds the bytes of all request bodies in memory, and those of
 // one team to half of that, so that a team with large uploads leaves room for the others. It counts live bodies, not garbage that
-// the collector has yet to free. It is safe for concurrent use.
+// is not collected yet. It is safe for concurrent use.
 type Loads struct {
-	*limit.Fleet       // counts requests in flight, of what all replicas may have
+	*limit.Fleet       // divides the limits on requests in flight among the replicas
 	budget       int64 // bytes of all bodies
 	bytes        atomic.Int64
 	teams        limit.PerTeam[Load]
@@ -35,7 +35,7 @@ func New(fleet *limit.Fleet, budget int64) *Loads {
 // Of is the load of a team.
 func (l *Loads) Of(team string) *Load { return l.teams.Get(team) }
 
-// Bytes are those of all bodies in memory.
+// Bytes is the size of all bodies in memory.
 func (l *Loads) Bytes() int64 { return l.bytes.Load() }
 
 // InFlight is how many requests of a team with a limit on them are in flight here, and how many may be; 0: no limit.
@@ -55,9 +55,9 @@ type Share struct {
 // Share begins a request's share, which is empty.
 func (l *Loads) Share(team string) Share { return Share{all: l, team: l.Of(team)} }
 
-// TakeSlot makes the request one of those in flight, until its exchange with the service has ended, even if the client has left:
-// the limit is on the work of the service. It reports whether team and key may have it, and if not whose limit refuses, the narrowest. A
-// team in shadow mode gets it all the same.
+// TakeSlot makes the request one of those in flight, until its exchange with the service has ended, even if the client has left: the limit
+// is on the work of the service. It reports whether team and key may have the slot, and if not, the narrowest limit that refuses. A team in
+// shadow mode gets the slot anyway.
 func (s *Share) TakeSlot(team *teams.Team, key string, limits *teams.KeyLimits) (full limit.ScopeKind, ok bool) {
 	var inKey bool
 	s.slot, ok = s.all.Take(limit.ScopeTeam, team.ID, team.Concurrent, team.Shadow)
@@ -67,7 +67,7 @@ func (s *Share) TakeSlot(team *teams.Team, key string, limits *teams.KeyLimits) 
 	return limit.ScopeTeam, ok
 }
 
-// LeaveSlot ends it. It may be called more than once.
+// LeaveSlot gives the slot back. It may be called more than once.
 func (s *Share) LeaveSlot() {
 	for _, of := range [...]**limit.Slots{&s.slot, &s.key} {
 		if *of != nil {
@@ -95,7 +95,7 @@ func (s *Share) Take(n int64) bool {
 	return true
 }
 
-// Keep gives back all bytes of the share but n. It may be called more than once.
+// Keep gives back all bytes of the share except n. It may be called more than once.
 func (s *Share) Keep(n int64) {
 	more := s.held - n
 	if more <= 0 {

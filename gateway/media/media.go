@@ -1,4 +1,4 @@
-// Package media checks what the headers of a request say of its body, before that is read. Its errors are sentences for the client.
+// Package media checks what the headers of a request say about its body, before the body is read. Its errors are sentences for clients.
 package media
 
 import (
@@ -11,8 +11,8 @@ import (
 	"sluice/policy"
 )
 
-// Once checks the headers that describe a body which is forwarded unread. If a header were sent twice, the service might
-// read either value.
+// Once checks the headers that describe a body that is forwarded unread. If a header were sent twice, the service might read either
+// value.
 func Once(h http.Header) error {
 	for _, name := range [...]string{"Content-Type", "Content-Encoding"} {
 		if n := len(h[name]); n > 1 {

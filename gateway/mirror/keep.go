@@ -10,10 +10,10 @@ import (
 // batch is how many objects are listed, and deleted, in one call.
 const batch = 1000
 
-// deleteOld deletes what its teams keep no longer, if no other replica does in this hour.
+// deleteOld deletes what teams no longer keep, unless another replica does so in this hour.
 func (m *Mirror) deleteOld(ctx context.Context, hour int64) {
 	first, err := m.First(ctx, event.Name{Owner: event.Operators, Name: "mirror:keep", Limit: hour, Again: true})
-	m.works(err)
+	m.noteOutbox(err)
 	if err != nil || !first {
 		return
 	}
@@ -51,7 +51,7 @@ func (m *Mirror) deleteBefore(ctx context.Context, team, first string) (n int, e
 	return n, ctx.Err()
 }
 
-// oldOf are the pictures before a key of a list, and what finds those of their tasks.
+// oldOf returns the keys to delete for the pictures of a list before a key: theirs, and those of the objects that find them.
 func oldOf(team, first string, list []string) (old []string, pictures int) {
 	last := ""
 	for _, key := range list {

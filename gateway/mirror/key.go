@@ -14,7 +14,7 @@ import (
 // dayForm is a day in keys; see [event.Work].
 const dayForm = "2006/01/02"
 
-// endings of keys by media type: what is stored. Browsers run none of them.
+// endings has the endings of keys by media type, for all types that are stored. Browsers run none of them.
 var endings = map[string]string{"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif", "image/bmp": "bmp"}
 
 // keyOf is the key of a task's picture, counted from 0: <team>/<yyyy>/<mm>/<dd>/<task>/<n>.<ext>.
@@ -24,7 +24,7 @@ func keyOf(w *event.Work, picture int, ext string) string {
 
 func below(team, day, task string) string { return team + "/" + day + "/" + task + "/" }
 
-// dayKey is the key of an object that says on which day a task ended. It sorts behind all days.
+// dayKey is the key of an object that says on which day a task ended. It sorts after all days.
 func dayKey(team, task string) string { return team + "/tasks/" + task }
 
 var day = regexp.MustCompile(`^[0-9]{4}/[0-9]{2}/[0-9]{2}$`)
@@ -39,7 +39,7 @@ func pictureOf(key string) (day, task string, n int, ok bool) {
 	return strings.Join(parts[1:4], "/"), parts[4], n, err == nil && n > 0
 }
 
-// firstKept is how the keys begin of the oldest pictures of a team that are kept: a day's are kept until its last is old enough.
+// firstKept is the prefix of the oldest pictures that a team keeps: those of a day are kept until the last of them is old enough.
 func firstKept(team string, keep time.Duration, now time.Time) string {
 	return team + "/" + now.Add(-keep).UTC().Format(dayForm) + "/"
 }

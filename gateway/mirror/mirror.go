@@ -1,12 +1,12 @@
 // Package mirror keeps the pictures of tasks for longer than the service does: in the operator's own store.
 //
 // It fetches each picture of a task that succeeded once, and puts it into the store before the success is announced, for ten minutes at
-// most; what is stored later has an event of its own. Which tasks those are is the outbox's: their works are written with their charges,
-// and one replica at a time has each, so a replica that is killed loses none. While the store is away works wait. What is never stored is
-// counted and logged with its task's id.
+// most; a picture that is stored later has its own event. The outbox has a work for each of these tasks, which is written with its charge;
+// one replica at a time has it, so a replica that is killed loses none. While the store is away, works wait. A picture that is never
+// stored is counted and logged with its task's id.
 //
-// It also finds a stored picture for its team, removes what was kept for as long as its team says, and compares a day's successes with the
-// store. It decides nothing about who may ask, alters no answer of the service, and logs no address: those of pictures are signed.
+// It also finds a stored picture for its team, removes pictures at the end of the time that the team sets, and compares a day's successes
+// with the store. It does not decide who may ask, alters no answer of the service, and logs no address, because those are signed.
 package mirror
 
 import (
@@ -25,7 +25,7 @@ const (
 	together  = 8                // works at a time
 	pause     = time.Second      // between two looks for works, at most
 	awayPause = 10 * time.Second // between two tries while the store is away
-	mostLate  = 100              // successes that are announced in one look
+	mostLate  = 100              // late successes that are announced in one look
 	putFor    = time.Minute      // one picture
 )
 
@@ -33,9 +33,9 @@ const (
 type Works interface {
 	// TakeWork MUST return works that are due, at most so many, and no other caller may get them for [event.Lease].
 	TakeWork(ctx context.Context, most int) ([]event.Work, error)
-	// LateWork MUST do the same with works whose success is to be announced as it is.
+	// LateWork MUST do the same with works whose success must now be announced as it is.
 	LateWork(ctx context.Context, most int) ([]event.Work, error)
-	// Worked MUST record what came of a try in one step, and report whether the work was kept until then.
+	// Worked MUST record the outcome of a try in one step, and report whether the work was still kept.
 	Worked(ctx context.Context, w *event.Work, p event.Progress) (bool, error)
 	// Succeeded MUST return the tasks of a team that succeeded on a day.
 	Succeeded(ctx context.Context, team, day string) (event.Successes, error)
@@ -56,9 +56,9 @@ type Config struct {
 	Works Works
 	// Fetch writes the picture at an address, as [upstream.Fetcher.Copy] does.
 	Fetch func(ctx context.Context, w io.Writer, address string) (contentType string, err error)
-	// To names who listens to an event.
+	// To returns who listens to an event.
 	To event.Routes
-	// Keep is for how long pictures of teams are kept that have them stored, by team.
+	// Keep returns how long pictures are kept, by team, of the teams that have them stored.
 	Keep func() map[string]time.Duration
 	// First reports whether this replica is the first of all to use a name.
 	First    func(ctx context.Context, n event.Name) (bool, error)
@@ -75,8 +75,8 @@ type Mirror struct {
 
 	mu       sync.Mutex
 	flying   int
-	away     time.Time // the store did not answer: when it is tried again; zero: it answers
-	silent   bool      // the works cannot be had; the log says so once
+	away     time.Time // when a store that did not answer is tried again; zero: it answers
+	silent   bool      // works cannot be taken, which was logged
 	waits    waiting
 	keptHour int64 // the last hour for which this replica asked whether to delete
 }
@@ -94,14 +94,14 @@ func New(config Config) *Mirror {
 	return m
 }
 
-// Run stores until ctx ends, and returns when what is under way has been given back.
+// Run stores until ctx ends, and returns once the works under way are given back.
 func (m *Mirror) Run(ctx context.Context) {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	var under sync.WaitGroup
 	defer under.Wait()
 	for ctx.Err() == nil {
-		m.tellLate(ctx)
+		m.announceLate(ctx)
 		m.look(ctx, &under)
 		select {
 		case <-ctx.Done():
@@ -111,17 +111,17 @@ func (m *Mirror) Run(ctx context.Context) {
 	}
 }
 
-// tellLate announces successes that were held back for as long as may be, as they are.
-func (m *Mirror) tellLate(ctx context.Context) {
+// announceLate announces, as they are, successes that were held back for as long as is allowed.
+func (m *Mirror) announceLate(ctx context.Context) {
 	late, err := m.Works.LateWork(ctx, mostLate)
-	m.works(err)
+	m.noteOutbox(err)
 	for i := range late {
 		_, err := m.Works.Worked(ctx, &late[i], late[i].Release(m.To)) // if it fails, some replica does it after the lease
-		m.works(err)
+		m.noteOutbox(err)
 	}
 }
 
-// look takes works as there is room, and deletes what is old.
+// look takes as many works as there is room for, and deletes old pictures.
 func (m *Mirror) look(ctx context.Context, under *sync.WaitGroup) {
 	if m.Store == nil {
 		return
@@ -135,7 +135,7 @@ func (m *Mirror) look(ctx context.Context, under *sync.WaitGroup) {
 		return
 	}
 	list, err := m.Works.TakeWork(ctx, room)
-	m.works(err)
+	m.noteOutbox(err)
 	for i := range list {
 		m.begin(&list[i])
 		under.Go(func() {
@@ -148,7 +148,7 @@ func (m *Mirror) look(ctx context.Context, under *sync.WaitGroup) {
 	m.waits.forget(m.Now())
 }
 
-// room is how many works may be taken: while the store is away one, once in a while.
+// room is how many works may be taken; while the store is away, one at each awayPause.
 func (m *Mirror) room() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,8 +178,8 @@ func (m *Mirror) end() {
 	}
 }
 
-// works logs that works cannot be had, and that they can again.
-func (m *Mirror) works(err error) {
+// noteOutbox logs when works cannot be taken, and when they can again.
+func (m *Mirror) noteOutbox(err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
@@ -201,8 +201,8 @@ func isAway(m *Mirror) bool {
 	return !m.away.IsZero()
 }
 
-// stored notes whether the store answers.
-func (m *Mirror) stored(err error) {
+// noteStore notes whether the store answers, and logs a change.
+func (m *Mirror) noteStore(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch was := !m.away.IsZero(); {

@@ -11,7 +11,7 @@ import (
 	"sluice/gateway/mirror/store"
 )
 
-// signedFor is how long an address is valid that leads to a picture.
+// signedFor is how long a signed address of a picture is valid.
 const signedFor = 10 * time.Minute
 
 // Results answer with stored pictures. They are safe for concurrent use.
@@ -20,8 +20,8 @@ type Results struct {
 	Proxy bool // the bytes pass through this process; else an address of the store is signed
 }
 
-// Serve answers with a picture of a team's task, counted from 1. Its error is [store.ErrAbsent] if none is kept, and then, as with any
-// other, nothing is written.
+// Serve answers with a picture of a team's task, counted from 1. Its error is [store.ErrAbsent] if none is kept. With any error
+// nothing is written.
 func (s *Results) Serve(w http.ResponseWriter, r *http.Request, team, task string, n int) error {
 	key, err := s.find(r.Context(), team, task, n)
 	if err != nil {

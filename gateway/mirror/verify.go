@@ -17,17 +17,18 @@ import (
 type Verification struct {
 	Store     store.Store
 	Teams     []string
-	Succeeded func(ctx context.Context, team, day string) (event.Successes, error) // as [Works] have it
+	Succeeded func(ctx context.Context, team, day string) (event.Successes, error) // as in [Works]
 	Keep      map[string]time.Duration                                             // for how long teams keep pictures; absent: longer than any day is verified
 	Now       time.Time
 }
 
-// Run writes a line for each picture that is missing, and one with the sums, of the teams that still keep the day. day is as in "2026/11/26".
+// Run writes a line for each picture that is missing, and one with the sums, of the teams that still keep the day. day is as in
+// "2026/11/26".
 func (v *Verification) Run(ctx context.Context, out io.Writer, day string) (missing int, err error) {
 	tasks, pictures := 0, 0
 	for _, team := range v.Teams {
 		if keep, ends := v.Keep[team]; ends && below(team, day, "") < firstKept(team, keep, v.Now) {
-			continue // what it had was deleted
+			continue // its pictures of the day were deleted
 		}
 		succeeded, err := v.Succeeded(ctx, team, day)
 		if err != nil {

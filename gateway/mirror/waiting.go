@@ -6,7 +6,7 @@ import (
 	"sluice/policy/event"
 )
 
-// waiting has the works that this replica tries, or tried last, by team and task. It knows one until its next try is past.
+// waiting has the works that this replica tries, or tried last, by team and task. It has a work until its next try is over.
 type waiting map[[2]string]until
 
 type until struct {
@@ -35,7 +35,7 @@ func left(of *event.Work) (n int) {
 	return n
 }
 
-// note notes a try's end, and when the next comes; zero: none does.
+// note notes the end of a try, and when the next begins; zero: there is none.
 func (m *Mirror) note(w *event.Work, next time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,7 +46,7 @@ func (m *Mirror) note(w *event.Work, next time.Time) {
 	}
 }
 
-// Waiting is how many pictures wait of the works that this replica tried last.
+// Waiting is how many pictures of the works that this replica tried last wait.
 func (m *Mirror) Waiting() (n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

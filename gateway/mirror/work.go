@@ -29,10 +29,10 @@ func ofStore(err error) bool {
 	return is
 }
 
-// waits are the times until a work is tried again whose pictures could not be fetched; from the last on it is the same.
+// waits has the times until the next try of a work whose pictures could not be fetched; the last one repeats.
 var waits = [...]time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute}
 
-// untilNext is how long a work waits: until its addresses expire at most, for a last try then.
+// untilNext is how long a work waits: at most until its addresses expire, for a last try.
 func untilNext(w *event.Work, now time.Time) time.Duration {
 	wait := waits[min(max(w.Tries, 1), len(waits))-1]
 	if left := w.Ends.Sub(now); left > 0 {
@@ -41,7 +41,7 @@ func untilNext(w *event.Work, now time.Time) time.Duration {
 	return wait
 }
 
-// try stores what waits of a work's pictures, and records what came of it. The end of ctx gives the work back.
+// try stores the pictures of a work that wait, and records the outcome. The end of ctx gives the work back.
 func (m *Mirror) try(ctx context.Context, w *event.Work) {
 	lease, lost := context.WithCancel(ctx)
 	defer lost()
@@ -60,10 +60,10 @@ func (m *Mirror) try(ctx context.Context, w *event.Work) {
 			w.Pictures[i].State, w.Tries = event.PictureStored, 0
 		case reason != "":
 			w.Pictures[i].State = event.PictureLost
-			m.tellLost(ctx, w, i, reason, err)
+			m.reportLost(ctx, w, i, reason, err)
 		default:
 			failed = err
-			m.tellFailed(ctx, w, i, err)
+			m.reportFailed(ctx, w, i, err)
 		}
 		if ofStore(failed) {
 			break
@@ -83,7 +83,7 @@ func (m *Mirror) conclude(ctx context.Context, w *event.Work, failed error) {
 		m.record(ctx, w, w.Release(m.To))
 		return
 	}
-	wait := awayPause // of a store that is away: what waits goes on soon after it is back
+	wait := awayPause // while the store is away: the work goes on soon after it is back
 	if !ofStore(failed) {
 		w.Tries++
 		wait = untilNext(w, m.Now())
@@ -92,7 +92,7 @@ func (m *Mirror) conclude(ctx context.Context, w *event.Work, failed error) {
 	m.record(ctx, w, event.Progress{Keep: true, Next: wait})
 }
 
-// lostFor says why a picture is lost that a try did not store; empty: it is tried again.
+// lostFor is why a picture that a try did not store is lost; empty: it is tried again.
 func lostFor(w *event.Work, err error, now time.Time) string {
 	switch {
 	case err == nil:
@@ -115,7 +115,7 @@ func (m *Mirror) picture(ctx context.Context, w *event.Work, i int) error {
 	day := func() error {
 		return m.put(ctx, dayKey(w.Team, w.Task), &store.Object{Body: []byte(w.Day), Type: "text/plain", Task: w.Task})
 	}
-	if isAway(m) { // it is tried without a picture, which would be fetched in vain
+	if isAway(m) { // try the store first: a picture might be fetched in vain
 		if err := day(); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (m *Mirror) put(ctx context.Context, key string, o *store.Object) error {
 	if err != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return err // the process stops
 	}
-	if m.stored(err); err != nil {
+	if m.noteStore(err); err != nil {
 		return errStore{err}
 	}
 	return nil
@@ -166,11 +166,11 @@ func (m *Mirror) renew(ctx context.Context, w *event.Work) {
 	}
 }
 
-// record reports to the outbox, again until the lease ends: then another replica tries, which stores the same bytes again.
+// record reports to the outbox, and repeats that until the lease ends. Then another replica tries, and stores the same bytes again.
 func (m *Mirror) record(ctx context.Context, w *event.Work, p event.Progress) {
 	for ends := m.Now().Add(event.Lease); ; {
 		_, err := m.Works.Worked(context.WithoutCancel(ctx), w, p)
-		m.works(err)
+		m.noteOutbox(err)
 		if err == nil || ctx.Err() != nil || m.Now().After(ends) {
 			return
 		}
@@ -181,8 +181,8 @@ func (m *Mirror) record(ctx context.Context, w *event.Work, p event.Progress) {
 	}
 }
 
-func (m *Mirror) tellFailed(ctx context.Context, w *event.Work, i int, err error) {
-	if ofStore(err) { // the log has it once
+func (m *Mirror) reportFailed(ctx context.Context, w *event.Work, i int, err error) {
+	if ofStore(err) { // noteStore logs it once
 		m.Measures.MirrorFailed(reasonStore)
 		return
 	}
@@ -190,7 +190,7 @@ func (m *Mirror) tellFailed(ctx context.Context, w *event.Work, i int, err error
 	m.Log.LogAttrs(ctx, slog.LevelWarn, "mirror", append(named(w, i), slog.Int("tries", w.Tries+1), slog.String("error", err.Error()))...)
 }
 
-func (m *Mirror) tellLost(ctx context.Context, w *event.Work, i int, reason string, err error) {
+func (m *Mirror) reportLost(ctx context.Context, w *event.Work, i int, reason string, err error) {
 	m.Measures.MirrorLost(reason)
 	m.Log.LogAttrs(ctx, slog.LevelError, "mirror", append(named(w, i), slog.String("lost", reason), slog.String("error", err.Error()))...)
 }
@@ -205,8 +205,8 @@ const (
 	larges  = 2        // pictures at a time that are larger than small; others wait
 )
 
-// buffer takes the bytes of one picture. All of a mirror have room for 160 MiB at most: each of the 8 for 8 MiB, and 4 while it grows, and
-// 2 of them for 32 MiB more.
+// buffer takes the bytes of one picture. All buffers of a mirror take at most 160 MiB: each of the 8 takes 8 MiB, and 4 more while it
+// grows, and 2 of them take 32 MiB more.
 type buffer struct {
 	ctx   context.Context // of the try: it ends the wait for room
 	bytes []byte

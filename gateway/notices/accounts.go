@@ -21,7 +21,7 @@ type backData struct {
 }
 
 // accounts announces which accounts at the service are out, and which are back. A replica that learns of an outage later than another knows
-// the same outage; one whose requests worked before that knows nothing of its end.
+// the same outage. One whose last request worked before the outage knows nothing about its end.
 func (w *Watch) accounts(ctx context.Context) {
 	for _, s := range w.Standings() {
 		name := "account:" + s.ID

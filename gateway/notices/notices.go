@@ -18,21 +18,21 @@ import (
 
 const (
 	roundEvery = 5 * time.Second
-	// slowEvery is how often keys and refusals are looked at, and how often what is known here is compared with what other replicas
+	// slowEvery is how often keys and refusals are checked, and how often this process's states are compared with what other replicas
 	// announced.
 	slowEvery = time.Minute
 )
 
 // Outbox keeps events. It has two forms, in memory and in Redis.
 type Outbox interface {
-	// Once MUST write a draft, nil: none, if a name is new, as [event.Name] says, and report whether it is.
+	// Once MUST report whether a name is new, as [event.Name] says, and if it is, write the draft; nil: there is none.
 	Once(ctx context.Context, n event.Name, d *event.Draft) (bool, error)
 }
 
 // Fault is what is wrong with a source of the teams or accounts.
 type Fault struct {
 	Source string // file or directory
-	Text   string // without secrets; empty: it is whole
+	Text   string // without secrets; empty: there is no fault
 }
 
 // Config has what a Watch works with. Every field is required.
@@ -48,17 +48,17 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Watch looks at all that, some in each round. One goroutine calls Run or Round.
+// Watch checks all of this, a part in each round. One goroutine calls Run or Round.
 type Watch struct {
 	Config
-	turns map[string]turn  // by owner and name
-	told  map[string]int64 // limits of names, by owner and name
-	slow  time.Time        // of the last slow look
+	turns     map[string]turn  // by owner and name
+	announced map[string]int64 // limits of names, by owner and name
+	slow      time.Time        // of the last slow look
 }
 
 // New builds a Watch that has seen nothing.
 func New(config Config) *Watch {
-	return &Watch{Config: config, turns: map[string]turn{}, told: map[string]int64{}}
+	return &Watch{Config: config, turns: map[string]turn{}, announced: map[string]int64{}}
 }
 
 // Run looks until ctx ends.
@@ -85,14 +85,14 @@ func (w *Watch) Round(ctx context.Context) {
 	}
 }
 
-// turn is a state that this process has seen and compared with what was announced.
+// turn is a state that this process has seen, and compares with what was announced.
 type turn struct {
 	on    bool
 	since time.Time
 	asked time.Time // when the outbox was asked last; zero: it must be asked
 }
 
-// since is when this process saw a state first, of one of which it is not known otherwise.
+// since is when this process first saw a state whose beginning is not known otherwise.
 func (w *Watch) since(owner, name string, on bool) time.Time {
 	if t, known := w.turns[owner+" "+name]; known && t.on == on {
 		return t.since
@@ -100,7 +100,7 @@ func (w *Watch) since(owner, name string, on bool) time.Time {
 	return w.Now()
 }
 
-// turned announces that something is on since a time, or has ended by a time, unless that was announced, or something later.
+// turned announces that a state has been on since a time, or had ended by it, unless that or a later turn was announced.
 func (w *Watch) turned(ctx context.Context, name string, on bool, at time.Time, d *event.Draft, owner string) {
 	key, now := owner+" "+name, w.Now()
 	t, known := w.turns[key]
@@ -115,7 +115,7 @@ func (w *Watch) turned(ctx context.Context, name string, on bool, at time.Time, 
 	w.turns[key] = t
 }
 
-// listeners are the targets of an event; nil: no hook and no stream wants it, or it is not known yet whether a stream does.
+// listeners returns the targets of an event; nil: no hook and no stream wants it, or whether a stream does is not known yet.
 func (w *Watch) listeners(owner string, of event.Type) []event.Target {
 	to := w.To(owner, of, "")
 	if len(to) == 0 && !w.Known() {
@@ -124,7 +124,7 @@ func (w *Watch) listeners(owner string, of event.Type) []event.Target {
 	return to
 }
 
-// draft is an event for its listeners; nil: it has none.
+// draft returns an event for its listeners; nil: it has none.
 func (w *Watch) draft(owner string, of event.Type, data any) *event.Draft {
 	to := w.listeners(owner, of)
 	if to == nil {

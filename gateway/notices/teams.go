@@ -10,7 +10,7 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// expiringDays are how many days before its end a key's owner is warned, the first first.
+// expiringDays has how many days before a key expires its owner is warned, in order.
 var expiringDays = [...]int{7, 1}
 
 // expiringData is the data of the event [event.KeyExpiring].
@@ -20,8 +20,8 @@ type expiringData struct {
 	Days    int    `json:"days"`
 }
 
-// mostTold bounds the names that a process remembers, some 3 MB. Beyond it forgets, and asks the outbox again.
-const mostTold = 30_000
+// mostAnnounced bounds the names that a process remembers, some 3 MB. Beyond it the process forgets all, and asks the outbox again.
+const mostAnnounced = 30_000
 
 // keys announces which keys expire within days.
 func (w *Watch) keys(ctx context.Context) {
@@ -46,7 +46,7 @@ func (w *Watch) expiring(ctx context.Context, team *teams.Team, k *teams.Key, no
 		return
 	}
 	n := event.Name{Owner: team.ID, Name: "expiring:" + k.ID + ":" + strconv.Itoa(days), Limit: k.Expires.Unix(), Again: true} // again once it was prolonged
-	if w.told[n.Owner+" "+n.Name] == n.Limit {
+	if w.announced[n.Owner+" "+n.Name] == n.Limit {
 		return
 	}
 	d := w.draft(team.ID, event.KeyExpiring, expiringData{k.ID, k.Expires.UTC().Format(time.RFC3339), days})
@@ -56,10 +56,10 @@ func (w *Watch) expiring(ctx context.Context, team *teams.Team, k *teams.Key, no
 	if _, err := w.Outbox.Once(ctx, n, d); err != nil {
 		return
 	}
-	if len(w.told) >= mostTold {
-		clear(w.told)
+	if len(w.announced) >= mostAnnounced {
+		clear(w.announced)
 	}
-	w.told[n.Owner+" "+n.Name] = n.Limit
+	w.announced[n.Owner+" "+n.Name] = n.Limit
 }
 
 const (
@@ -76,7 +76,7 @@ type starvedData struct {
 	Reason   string `json:"reason"` // the most frequent, as in the log's member refusal
 }
 
-// starved announces teams of which more than half of the requests were refused in each of the last five minutes.
+// starved announces teams that had more than half of their requests refused in each of the last five minutes.
 func (w *Watch) starved(ctx context.Context) {
 	end := w.Now().Add(-posted).Truncate(time.Minute)
 	begin := end.Add(-starvedFor * time.Minute)
@@ -112,7 +112,7 @@ func (w *Watch) starved(ctx context.Context) {
 	}
 }
 
-// starving reports whether more than half of the requests were refused in each of five minutes, and what happened in them.
+// starving reports whether more than half of the requests were refused in each of five minutes, and sums the minutes up.
 func starving(list []recent.Minute) (data starvedData, is bool) {
 	var all recent.Counts
 	for i := range list {

@@ -60,7 +60,7 @@ func (t *truth) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// words are strings; a single one may be sent without a list.
+// words is a list of strings; a single one may be sent without a list.
 type words []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -80,7 +80,7 @@ func (w *words) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ask adds the claims of the userinfo endpoint to those of the ID token. Without that endpoint it returns only the latter.
+// ask adds the claims of the userinfo endpoint to those of the ID token. Without such an endpoint it returns those of the ID token.
 func (c *Client) ask(ctx context.Context, d *document, access string, known claims) (claims, error) {
 	address := d.provider.UserInfoEndpoint()
 	if address == "" {
@@ -109,7 +109,7 @@ func (c *Client) ask(ctx context.Context, d *document, access string, known clai
 	return said, nil
 }
 
-// exchangeError distinguishes whether the token endpoint refused the person, or could not be asked.
+// exchangeError is the error of the token endpoint: it refused the person, or it could not be asked.
 func exchangeError(err error) error {
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" {
@@ -118,7 +118,7 @@ func exchangeError(err error) error {
 	return fmt.Errorf("%w: %s", ErrAway, brief(err))
 }
 
-// brief is an error without addresses and bodies, which may contain codes and tokens.
+// brief is an error's text without addresses and bodies, which may contain codes and tokens.
 func brief(err error) string {
 	var answered *oauth2.RetrieveError
 	var mismatch *oidc.IssuerMismatchError

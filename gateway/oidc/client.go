@@ -21,7 +21,7 @@ import (
 const loginPause = 2 * time.Second
 
 var (
-	// ErrRefused means that the issuer does not vouch for the person, or that its answer is not to be trusted.
+	// ErrRefused means that the issuer does not vouch for the person, or that its answer cannot be trusted.
 	ErrRefused = errors.New("the issuer refuses")
 	// ErrAway means that the issuer cannot be asked, or does not know this client.
 	ErrAway = errors.New("the issuer cannot be asked")
@@ -37,7 +37,7 @@ type ClientConfig struct {
 	Trip     http.RoundTripper // to the issuer; nil: the network, directly
 }
 
-// Identity is who a person is.
+// Identity is a person, as the issuer knows them.
 type Identity struct {
 	Subject string   // never changes
 	Email   string   // empty unless the issuer has verified it
@@ -48,7 +48,7 @@ type Identity struct {
 type Grant struct {
 	Refresh string    `json:"refresh,omitempty"` // empty: the issuer gave none
 	Access  string    `json:"access,omitempty"`
-	Until   time.Time `json:"until,omitzero"` // when Access ends; zero: not known
+	Until   time.Time `json:"until,omitzero"` // when Access ends; zero: unknown
 }
 
 // Client logs people in at one issuer: the code flow with PKCE, and checks while a session lasts. It keeps no sessions and judges
@@ -148,7 +148,7 @@ func (c *Client) discovered(ctx context.Context) (*document, error) {
 // flow is the code flow at the issuer.
 func (c *Client) flow(d *document) *oauth2.Config {
 	scopes := []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail}
-	for _, more := range []string{"groups", oidc.ScopeOfflineAccess} { // some issuers refuse what they do not list
+	for _, more := range []string{"groups", oidc.ScopeOfflineAccess} { // some issuers refuse scopes that they do not list
 		if slices.Contains(d.Scopes, more) {
 			scopes = append(scopes, more)
 		}
@@ -190,11 +190,11 @@ func (c *Client) identify(ctx context.Context, d *document, token *oauth2.Token,
 	return said, true, nil
 }
 
-// verify verifies an ID token, by one of the algorithms that the issuer lists.
+// verify verifies an ID token, with one of the algorithms that the issuer lists.
 func (c *Client) verify(ctx context.Context, d *document, raw string) (*oidc.IDToken, error) {
 	signs := slices.DeleteFunc(slices.Clone(d.Algorithms), func(name string) bool { return !slices.Contains(teams.Algorithms, name) })
 	if len(signs) == 0 {
-		signs = []string{oidc.RS256} // as every issuer can
+		signs = []string{oidc.RS256} // every issuer supports it
 	}
 	t, err := read(raw)
 	if err == nil {

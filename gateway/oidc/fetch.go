@@ -47,7 +47,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// get gets a document of an issuer; without a bearer's token if that is empty.
+// get gets a document of an issuer, with a bearer token unless it is empty.
 func get(ctx context.Context, client *http.Client, address, bearer string) (status int, text []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -80,7 +80,7 @@ func (i *issuer) discover(ctx context.Context) (d *document, keys []jose.JSONWeb
 		return nil, nil, err
 	}
 	d = &document{provider: provider}
-	_ = provider.Claims(d) // a member of another form is left out
+	_ = provider.Claims(d) // members of another form are left out
 	if i.mayHaveKeys != nil && !i.mayHaveKeys(d.Keys) {
 		return nil, nil, errors.New("the issuer's keys are not at an https address")
 	}

@@ -1,6 +1,6 @@
-// Package oidc asks OpenID Connect issuers: a [Verifier] takes the tokens (JWT) of workloads in place of keys, by the issuers of the teams
-// file, and a [Client] logs people in. Both find an issuer by its discovery document and share how its keys are fetched and its tokens
-// verified. The package knows no request of a client, no session and no team's limits, and never logs.
+// Package oidc is a client of OpenID Connect issuers: a [Verifier] accepts tokens (JWT) of workloads in place of keys, from the issuers in
+// the teams file, and a [Client] logs people in. Both find an issuer by its discovery document, and share the code that fetches its keys
+// and verifies its tokens. The package knows no request of a client, no session and no team's limits, and never logs.
 package oidc
 
 import (
@@ -15,7 +15,7 @@ import (
 
 const (
 	fresh = 5 * time.Minute  // how old keys may be before they are fetched again
-	idle  = 10 * time.Minute // without a fetch; then tokens wait for the next one, because the issuer may have withdrawn a key long ago
+	idle  = 10 * time.Minute // without a fetch, after which tokens wait for the next one: the issuer may have withdrawn a key long ago
 	stale = time.Hour        // how old keys may be if their issuer is away
 )
 
@@ -25,7 +25,7 @@ type issuer struct {
 	now         func() time.Time
 	http        *http.Client
 	mayHaveKeys func(address string) bool // nil: the document may name any address
-	patience    time.Duration             // since a fetch began; after that no caller waits for it
+	patience    time.Duration             // how long after the beginning of a fetch callers wait for it
 	calls       *sync.WaitGroup
 	hangs       func() // called when a caller gives up waiting; may be nil
 
@@ -33,14 +33,14 @@ type issuer struct {
 	document *document // nil: never fetched
 	keys     []jose.JSONWebKey
 	fetched  time.Time     // when both were fetched
-	fetches  *rate.Limiter // whatever tokens arrive, and however the last fetch ended
+	fetches  *rate.Limiter // bounds fetches, whatever tokens arrive and however the last fetch ended
 	tried    time.Time     // when the last fetch began
 	failed   error         // why it failed
 	running  chan struct{} // closed when the fetch under way has ended; nil: none is
-	late     bool          // the fetch under way, or the last one, began long after the one before: no token had arrived for a while
+	late     bool          // the last fetch, which may be under way, began long after the previous one: no token had arrived for a while
 }
 
-// every is the limit of one fetch in every pause.
+// every allows one fetch in each pause.
 func every(pause time.Duration) *rate.Limiter { return rate.NewLimiter(rate.Every(pause), 1) }
 
 // discovered returns the issuer's document, of any age. It waits for the first one.
@@ -64,7 +64,7 @@ func (i *issuer) discovered(ctx context.Context) (*document, error) {
 }
 
 // current returns the keys; ok is false if no keys may be used. Keys that are no longer fresh are fetched in the background,
-// while the ones before serve for an hour; only after an idle time does the caller wait for the fetch, which adds to waited.
+// while the old ones serve for an hour. The caller waits for the fetch, which adds to waited, only after an idle time.
 func (i *issuer) current(ctx context.Context, waited *time.Duration) (keys []jose.JSONWebKey, ok bool) {
 	i.mu.Lock()
 	age := i.now().Sub(i.fetched)
@@ -81,7 +81,7 @@ func (i *issuer) current(ctx context.Context, waited *time.Duration) (keys []jos
 	return i.wait(ctx, running, waited)
 }
 
-// newer fetches document and keys again, if the last fetch is long enough ago.
+// newer fetches document and keys again, if the last fetch was long enough ago.
 func (i *issuer) newer(ctx context.Context, waited *time.Duration) (keys []jose.JSONWebKey, ok bool) {
 	i.mu.Lock()
 	running := i.start()
@@ -89,8 +89,8 @@ func (i *issuer) newer(ctx context.Context, waited *time.Duration) (keys []jose.
 	return i.wait(ctx, running, waited)
 }
 
-// start starts a fetch unless one is under way or was a moment ago. It returns a channel that is closed when the fetch has ended;
-// nil: none is under way. The caller holds the lock.
+// start starts a fetch, unless one is under way or began too recently. It returns a channel that is closed when the fetch has ended;
+// nil: none is under way. The lock is held.
 func (i *issuer) start() chan struct{} {
 	now := i.now()
 	if i.running != nil || !i.fetches.AllowN(now, 1) {
@@ -102,7 +102,7 @@ func (i *issuer) start() chan struct{} {
 	return i.running
 }
 
-// run fetches document and keys. Its time does not depend on the client that needed them.
+// run fetches document and keys. It does not end with the request that needed them.
 func (i *issuer) run() {
 	ctx, cancel := context.WithTimeout(context.Background(), callFor)
 	defer cancel()
@@ -116,8 +116,8 @@ func (i *issuer) run() {
 	i.running = nil
 }
 
-// wait waits for a fetch, as long as its patience lasts, and returns the keys that may be used then. A hanging fetch goes on
-// without its waiters, and later tokens do not wait for it at all.
+// wait waits for a fetch, at most until patience has passed since its beginning, and returns the keys that may be used then. A hanging
+// fetch goes on without its waiters, and later tokens do not wait for it.
 func (i *issuer) wait(ctx context.Context, running chan struct{}, waited *time.Duration) (keys []jose.JSONWebKey, ok bool) {
 	if running != nil {
 		began := i.now()

@@ -18,8 +18,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// maxKeyTrys is how many keys are tried for a token without kid.
-const maxKeyTrys = 16
+// maxKeyTries is how many keys are tried for a token without kid.
+const maxKeyTries = 16
 
 // Errors of a token, for the log. None contains a part of it.
 var (
@@ -48,14 +48,14 @@ type unverified struct {
 	Ends     moment   `json:"exp"`
 }
 
-// moment is a time in seconds since 1970. It is true if the time is outside the years of clocks: go-oidc turns a time far enough
-// in the future into one in the past.
+// moment is a time in seconds since 1970. It is true if the time is beyond the year 9999: go-oidc turns a time far enough in the
+// future into one in the past.
 type moment bool
 
 // lastSecond is the end of the year 9999.
 const lastSecond = 253402300799
 
-// UnmarshalJSON leaves it to go-oidc to refuse values that are not numbers.
+// UnmarshalJSON ignores values that are not numbers: go-oidc refuses them.
 func (m *moment) UnmarshalJSON(text []byte) error {
 	var number json.Number
 	if json.Unmarshal(text, &number) != nil || number == "" {
@@ -116,8 +116,8 @@ func decode(part string) []byte {
 	return text
 }
 
-// isPlain reports whether all readers find the same claims. Go's decoder, which go-oidc uses, takes AUD for aud, and the last of
-// two; an issuer may let its clients choose further claims.
+// isPlain reports whether all parsers read the same claims. Go's decoder, which go-oidc uses, takes AUD for aud and the last of two
+// equal names, and an issuer may let its clients choose further claims.
 func isPlain(text jsontext.Value) bool {
 	var claims map[string]json.RawMessage
 	if !text.IsValid() || json.Unmarshal(text, &claims) != nil {
@@ -133,8 +133,8 @@ func isPlain(text jsontext.Value) bool {
 	return true
 }
 
-// verify lets go-oidc verify a token that was read, and adds the time that it waited for the issuer. go-oidc's errors can quote
-// the token, so ours replace them.
+// verify verifies a token with go-oidc, and adds the time that it waited for the issuer. go-oidc's errors can quote the token, so ours
+// replace them.
 func (i *issuer) verify(ctx context.Context, t unverified, audience string, algorithms []string, waited *time.Duration) (*oidc.IDToken, error) {
 	if !slices.Contains(algorithms, t.algorithm) {
 		return nil, ErrAlgorithm
@@ -184,7 +184,7 @@ func (s *signature) VerifySignature(ctx context.Context, token string) (payload 
 	return payload, nil
 }
 
-// algorithms are those that any issuer may use; the issuer's own were checked before.
+// algorithms has those that any issuer may use; the issuer's own were checked before.
 var algorithms = func() (all []jose.SignatureAlgorithm) {
 	for _, name := range teams.Algorithms {
 		all = append(all, jose.SignatureAlgorithm(name))
@@ -192,7 +192,7 @@ var algorithms = func() (all []jose.SignatureAlgorithm) {
 	return all
 }()
 
-// check verifies a signature with those keys that the token may mean. found reports whether there was one.
+// check verifies a signature with the keys that the token may mean; found: there was such a key.
 func check(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload []byte, found bool) {
 	header := signed.Signatures[0].Protected
 	tries := 0
@@ -201,7 +201,7 @@ func check(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload []byt
 		if header.KeyID != "" && key.KeyID != header.KeyID || key.Algorithm != "" && key.Algorithm != header.Algorithm {
 			continue
 		}
-		if tries++; tries > maxKeyTrys {
+		if tries++; tries > maxKeyTries {
 			break
 		}
 		found = true

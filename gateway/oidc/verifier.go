@@ -23,9 +23,9 @@ const (
 	maxToken   = 8 << 10          // bytes of a token
 	maxLife    = 24 * time.Hour   // from a token's iat to its exp
 	leeway     = 5 * time.Minute  // between the clocks of an issuer and this machine, as go-oidc allows it for nbf
-	remembered = 5 * time.Minute  // how long a verified token is not verified again
+	remembered = 5 * time.Minute  // how long a verified token is remembered
 	pause      = 10 * time.Second // between two fetches from an issuer, whatever tokens arrive
-	patience   = 2 * time.Second  // since a fetch began; after that no token waits for it
+	patience   = 2 * time.Second  // how long after the beginning of a fetch tokens wait for it
 )
 
 // Workload is the holder that a token names.
@@ -36,7 +36,7 @@ type Workload struct {
 	Key string
 	// Name is "jwt:" and the subject, for reports: without spaces and control characters, at most [longestName] bytes.
 	Name string
-	// Waited is how long this call waited for the issuer's keys; also with an error.
+	// Waited is how long this call waited for the issuer's keys; it is also set with an error.
 	Waited time.Duration
 }
 
@@ -58,7 +58,7 @@ type Verifier struct {
 	calls  sync.WaitGroup // of issuers
 }
 
-// set belongs to one version of the teams file.
+// set has the issuers of one version of the teams file.
 type set struct {
 	trusted []*trusted
 	known   *memory
@@ -67,7 +67,7 @@ type set struct {
 // trusted is one issuer of the teams file.
 type trusted struct {
 	teams.Issuer
-	issuer *issuer // shared by those of one URL
+	issuer *issuer // shared by all trusted with one URL
 }
 
 // NewVerifier returns a Verifier that accepts nothing until [Verifier.Follow] gives it issuers. It connects to nothing.
@@ -77,7 +77,7 @@ func NewVerifier(config VerifierConfig) *Verifier {
 	return v
 }
 
-// Follow replaces the issuers. Keys that were fetched stay; tokens that were verified are verified again.
+// Follow replaces the issuers. Fetched keys are kept; tokens that were verified are verified again.
 func (v *Verifier) Follow(issuers []*teams.Issuer) {
 	v.follow.Lock()
 	defer v.follow.Unlock()
@@ -92,7 +92,7 @@ func (v *Verifier) Follow(issuers []*teams.Issuer) {
 	v.set.Store(next)
 }
 
-// issuer returns the issuer of a URL: one of those, or a new one.
+// issuer returns the issuer with a URL: one of all, or a new one.
 func (v *Verifier) issuer(url string, all []*trusted) *issuer {
 	for _, t := range all {
 		if t.URL == url {
@@ -104,11 +104,11 @@ func (v *Verifier) issuer(url string, all []*trusted) *issuer {
 	}
 }
 
-// Close waits for fetches that are under way, a few seconds at most.
+// Close waits for the fetches under way, at most a few seconds.
 func (v *Verifier) Close() { v.calls.Wait() }
 
-// Identify verifies a token. It refuses it before it looks at its signature unless its issuer, audience and algorithm are listed.
-// It may wait for the issuer's keys, two seconds at most. A verified token is remembered by its SHA-256.
+// Identify verifies a token. It checks the signature only if the token's issuer, audience and algorithm are listed. It may wait for the
+// issuer's keys, at most two seconds. A verified token is remembered by its SHA-256.
 func (v *Verifier) Identify(ctx context.Context, token string) (Workload, error) {
 	s := v.set.Load()
 	if len(s.trusted) == 0 || len(token) > maxToken {
@@ -144,7 +144,7 @@ func (t *trusted) same(o *teams.Issuer) bool {
 	return t.URL == o.URL && t.Audience == o.Audience && t.Claim == o.Claim && slices.Equal(t.Algorithms, o.Algorithms) && maps.Equal(t.Teams, o.Teams)
 }
 
-// identify verifies a token of this issuer, and adds the time that it waited for the issuer. Until is how long the token need not be
+// identify verifies a token of this issuer, and adds the time that it waited for the issuer. until is when the token must be
 // verified again.
 func (t *trusted) identify(ctx context.Context, said unverified, now time.Time, waited *time.Duration) (w Workload, until time.Time, err error) {
 	verified, err := t.issuer.verify(ctx, said, t.Audience, t.Algorithms, waited)
@@ -171,8 +171,8 @@ func (t *trusted) identify(ctx context.Context, said unverified, now time.Time, 
 // longestName is the length of the longest Name.
 const longestName = 100
 
-// nameOf writes a subject so that it may be a part of a key in Redis and of a line: what is more than letters, digits and a few signs is
-// escaped as in the path of an address. Of a longer one the beginning is left, and what distinguishes it from others.
+// nameOf writes a subject so that it can be a part of a key in Redis and of a line: all but letters, digits and a few signs is escaped as
+// in the path of a URL. A long name is cut, and ends with a hash that distinguishes it from others.
 func nameOf(subject string) string {
 	name := "jwt:" + url.PathEscape(subject)
 	if len(name) <= longestName {
@@ -189,7 +189,7 @@ func nameOf(subject string) string {
 func (t *trusted) team(verified *oidc.IDToken) (team, subject string, err error) {
 	var claims map[string]json.RawMessage
 	var value string
-	if verified.Claims(&claims) != nil || json.Unmarshal(claims["sub"], &subject) != nil || subject == "" { // go-oidc takes SUB for it
+	if verified.Claims(&claims) != nil || json.Unmarshal(claims["sub"], &subject) != nil || subject == "" { // go-oidc would take SUB for sub
 		return "", "", ErrSubject
 	}
 	if json.Unmarshal(claims[t.Claim], &value) != nil {
@@ -202,5 +202,5 @@ func (t *trusted) team(verified *oidc.IDToken) (team, subject string, err error)
 	return team, subject, nil
 }
 
-// IsToken reports whether what a client presented has the form of a token.
+// IsToken reports whether a presented key has the form of a token.
 func IsToken(presented string) bool { return strings.Count(presented, ".") == 2 }

@@ -48,7 +48,7 @@ func Edit(parts []Part, models *conversation.Models) (r *conversation.Request, e
 		case part.File != "":
 			return nil, conversation.BadRequest(conversation.Brief(part.Name), "The file %q is not supported; only images are.", conversation.Brief(part.Name))
 		case len(part.Data) == 0:
-			continue // as a form leaves a field empty
+			continue // a form sends its empty fields, too
 		}
 		value := part.value()
 		size += len(part.Name) + len(value) + 8
@@ -65,7 +65,7 @@ func Edit(parts []Part, models *conversation.Models) (r *conversation.Request, e
 	return p.translate(size, models)
 }
 
-// boundTexts refuses texts that are too long, and asks for memory for them as JSON, before they are written as such.
+// boundTexts refuses texts that are too long, and asks for the memory that they need as JSON, before they are written as JSON.
 func boundTexts(parts []Part, models *conversation.Models) error {
 	size := 0
 	for i := range parts {
@@ -126,7 +126,7 @@ func (p *Part) appendURI(dst []byte) []byte {
 	return base64.StdEncoding.AppendEncode(append(dst, ";base64,"...), p.Data)
 }
 
-// imageType is the media type by the first bytes, or else as declared. Clients declare what the file's name suggests.
+// imageType is the media type by the first bytes, or else as declared: clients declare what the file's name suggests.
 func (p *Part) imageType() string {
 	head := string(p.Data[:min(len(p.Data), 12)])
 	switch {
@@ -140,14 +140,14 @@ func (p *Part) imageType() string {
 		return "image/bmp"
 	}
 	declared := strings.ToLower(p.MediaType)
-	plain := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.+-", r) }
-	if subtype, ok := strings.CutPrefix(declared, "image/"); ok && subtype != "" && strings.IndexFunc(subtype, plain) < 0 {
+	odd := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.+-", r) }
+	if subtype, ok := strings.CutPrefix(declared, "image/"); ok && subtype != "" && !strings.ContainsFunc(subtype, odd) {
 		return declared
 	}
 	return "application/octet-stream"
 }
 
-// Content is the digest of a multipart body's content. Bodies that differ only in the boundary have the same.
+// Content is the digest of a multipart body's content. Bodies that differ only in the boundary have the same digest.
 func Content(parts []Part) [sha256.Size]byte {
 	whole := NewContents()
 	for i := range parts {

@@ -84,7 +84,7 @@ func EmbeddingsParam(field string) string {
 // vectors writes the answer to a request for embeddings.
 type vectors struct {
 	model  string // as the client named it
-	base64 bool   // of little-endian numbers of 32 bits, in place of an array
+	base64 bool   // vectors as base64 of little-endian numbers of 32 bits, in place of arrays
 }
 
 // append appends the service's answer in OpenAI's form.
@@ -121,7 +121,7 @@ func (v vectors) vector(dst, numbers []byte) []byte {
 	}
 	var packed []byte
 	for r := rawjson.Array(numbers); r.Element(); {
-		n, _ := strconv.ParseFloat(string(r.Value()), 32) // what is no number counts as 0: the answer is paid for
+		n, _ := strconv.ParseFloat(string(r.Value()), 32) // any other value counts as 0, because the answer is paid for
 		packed = binary.LittleEndian.AppendUint32(packed, math.Float32bits(float32(n)))
 	}
 	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), packed), '"')

@@ -47,7 +47,7 @@ func ImageParam(field string) string {
 	switch {
 	case !strings.HasPrefix(field, "input."):
 		return ""
-	case strings.Contains(field, ".image"), strings.HasSuffix(field, ".content"): // of the items of the content, only the images vary
+	case strings.Contains(field, ".image"), strings.HasSuffix(field, ".content"): // only the images of a content differ
 		return "image"
 	}
 	return "prompt"

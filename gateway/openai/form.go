@@ -21,7 +21,7 @@ const (
 	formBuffer = 4 << 10
 )
 
-// ReadForm reads a form of the type multipart/form-data. contentType is the header's value. The data of the parts are parts of
+// ReadForm reads a form of the type multipart/form-data. contentType is the header's value. The data of the parts are slices of
 // body. Its error is of type [*conversation.Refusal].
 func ReadForm(contentType string, body []byte) (parts []Part, err error) {
 	form := form{rest: body, buffer: make([]byte, formBuffer)}
@@ -37,7 +37,7 @@ func ReadForm(contentType string, body []byte) (parts []Part, err error) {
 	return parts, nil
 }
 
-// Digest is [Content] of a form that is read and not kept.
+// Digest is the [Content] of a form, which it reads without keeping it.
 func Digest(contentType string, body io.Reader) (sum [sha256.Size]byte, err error) {
 	contents, buffer := NewContents(), make([]byte, formBuffer)
 	err = eachPart(contentType, body, func(_ string, part Part, data io.Reader) error {
@@ -101,7 +101,7 @@ func (h *headed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// form finds the data of its parts in the body, where the reader would copy them: images are large.
+// form finds the data of its parts in the body, because the reader would copy them and images are large.
 type form struct {
 	boundary []byte // with its dashes
 	rest     []byte // of the body, after the parts so far
@@ -110,8 +110,8 @@ type form struct {
 
 var errPlace = errors.New("the data are not behind the head of their part")
 
-// data reads a part. The reader returns the data; that they follow the part's head in the body is a guess, which is checked. It
-// is wrong only for forms that no client makes, as with a boundary inside a line before the first part.
+// data reads a part. It guesses that the data follow the part's head in the body, and checks that they are what the reader
+// returns. The guess is wrong only for forms that no client makes, as with a boundary inside a line before the first part.
 func (f *form) data(part io.Reader) ([]byte, error) {
 	f.rest = f.rest[headEnd(f.rest, f.boundary):]
 	same := same{as: f.rest}

@@ -56,8 +56,8 @@ func (p *imageRequest) member(name, value []byte) (err error) {
 	return err
 }
 
-// parameter takes a member that is passed on as a parameter of the service. One that the service has no counterpart of is dropped if it has
-// OpenAI's default, and otherwise refused.
+// parameter takes a member that is passed on as a parameter of the service. A member without a counterpart at the service is dropped if it
+// has OpenAI's default, and otherwise refused.
 func (p *imageRequest) parameter(name, value []byte) error {
 	idle := false
 	switch string(name) {
@@ -102,7 +102,7 @@ func (p *imageRequest) size(value []byte) error {
 	return nil
 }
 
-// sizes are those of OpenAI's form.
+// sizes matches sizes in OpenAI's form.
 var sizes = regexp.MustCompile(`^([0-9]+)x([0-9]+)$`)
 
 // nativeSize translates 1024x1024 to 1024*1024, and returns other texts as they are.
@@ -142,7 +142,7 @@ func (p *imageRequest) translate(size int, models *conversation.Models) (*conver
 	return r, nil
 }
 
-// OnlyAddresses is the refusal of a request for the pictures themselves where none can be fetched.
+// OnlyAddresses is the refusal of a request for the pictures themselves if the gateway fetches none.
 func OnlyAddresses() *conversation.Refusal {
 	return conversation.BadRequest("response_format",
 		"response_format: b64_json is not supported here, because the gateway fetches no pictures; the answer can have their addresses.")

@@ -31,7 +31,7 @@ func AppendModels(dst []byte, names []string, created int64, owner string) []byt
 	return append(dst, "]}"...)
 }
 
-// NoModel is the refusal of a model that the client may not see, or that does not exist.
+// NoModel is the refusal of a model that does not exist, or that the client may not know of.
 func NoModel(name string) *conversation.Refusal {
 	return &conversation.Refusal{
 		Status: 404, Code: "model_not_found", Param: "model",

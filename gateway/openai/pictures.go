@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -65,7 +66,7 @@ func ReadPictures(answer []byte) (*Pictures, error) {
 		case "output":
 			p.readOutput(&r)
 		case "usage":
-			p.usage = append([]byte(nil), r.Value()...)
+			p.usage = bytes.Clone(r.Value())
 		case "code":
 			p.Code = rawjson.Text(r.Value(), p.Code)
 		case "message":
@@ -139,17 +140,11 @@ func (p *Pictures) Refusal() *conversation.Refusal {
 	case p.State != Failed:
 		return nil
 	}
-	r := &conversation.Refusal{Status: 500, Code: p.Code, Message: p.Message}
+	r := &conversation.Refusal{Status: 500, Code: cmp.Or(p.Code, conversation.CodeAnswer), Message: cmp.Or(p.Message, "No picture was made.")}
 	for _, word := range [...]string{"InvalidParameter", "BadRequest", "DataInspection"} {
 		if strings.HasPrefix(p.Code, word) {
 			r.Status = 400
 		}
-	}
-	if r.Code == "" {
-		r.Code = conversation.CodeAnswer
-	}
-	if r.Message == "" {
-		r.Message = "No picture was made."
 	}
 	return r
 }
@@ -188,10 +183,10 @@ func (p *Pictures) AppendTask(dst []byte, created int64) []byte {
 	return append(appendRefusal(dst, refusal), '}')
 }
 
-// encodedMember is where a picture itself begins. No string can have it in it: the quotes of that are escaped.
+// encodedMember comes before a picture itself. No JSON string contains it, because quotes in strings are escaped.
 const encodedMember = `{"b64_json":"`
 
-// appendData appends what is known of each picture: its address, or without those an empty place for itself.
+// appendData appends what is known of each picture, with its address, or without addresses with an empty place for the picture.
 func (p *Pictures) appendData(dst []byte, urls []string) []byte {
 	dst = append(dst, '[')
 	for i := range p.URLs {

@@ -2,7 +2,7 @@ package openai
 
 import "strings"
 
-// Unserved is the message for a path below /v1 that is not served. served are the paths that are.
+// Unserved is the message for a path below /v1 that is not served. served lists the paths that are.
 func Unserved(path string, served []string) string {
 	if id, ok := strings.CutPrefix(path, "/v1/responses/"); ok && id != "" && id != "input_tokens" && id != "compact" {
 		return "No response is kept here, so none can be read, changed or cancelled: send the turns again with POST /v1/responses."

@@ -1,7 +1,7 @@
 // Package placement finds the account at the service on which a request is held: one that may be asked, and has room.
 //
-// Package account chooses, and package limit says whether there is room; a [Search] goes from one account to the next, and says in the end what
-// stands in the way at each of them. It does no I/O itself, and knows no HTTP.
+// Package account chooses, and package limit says whether there is room; a [Search] goes from one account to the next, and says in the end
+// why each of them refuses. It does no I/O itself, and knows no HTTP.
 //
 // It promises that an account without room, too small for the request for ever, or of unknown room is skipped while another may have
 // room; and that a request is counted with the account on which it is held, and with no other, whatever becomes of the search.
@@ -18,7 +18,7 @@ import (
 	"sluice/policy/limit"
 )
 
-// unknownWait is until an account is asked again of which it was not known whether it has room.
+// unknownWait is how long until an account whose room was unknown is asked again.
 const unknownWait = time.Second
 
 // Search is the search of one request. Begin it with [New], and end it with End.
@@ -34,8 +34,8 @@ type Search struct {
 	placed   bool
 
 	last        outcome
-	full, never outcome // full: the refusal of the account that has room soonest; never: of one that never has enough
-	err         error   // why it is not known of one whether it has room
+	full, never outcome // full: of the account that has room soonest; never: of one that never has enough
+	err         error   // why the room of an account is unknown
 	choice      account.Choice
 	refused     []turn.Refusal
 }
@@ -46,13 +46,13 @@ type outcome struct {
 	hold    *limit.Hold
 }
 
-// New begins a search among the accounts of a snapshot but those that are awaited.
+// New begins a search among the accounts of a snapshot that are not awaited.
 func New(snapshot *accounts.Snapshot, want account.Want, awaited turn.Awaited) Search {
 	want.Spent = maps.Clone(map[string]time.Duration(awaited))
 	return Search{snapshot: snapshot, want: want}
 }
 
-// Next chooses an account, for which the caller MUST tell whether it has room; nil: the search is over.
+// Next chooses an account, for which the caller MUST call Record; nil: the search is over.
 func (s *Search) Next() *accounts.Attempt {
 	if s.last.verdict != nil {
 		return nil
@@ -66,16 +66,16 @@ func (s *Search) Next() *accounts.Attempt {
 	return &s.attempt
 }
 
-// Note takes what became of a hold on the account that was chosen.
+// Note takes the outcome of a hold on the chosen account.
 func (s *Search) Note(h *limit.Hold, v *limit.Verdict, err error) {
-	id, told := s.attempt.ID, outcome{v, h}
+	id, got := s.attempt.ID, outcome{v, h}
 	if err == nil && v.Held != nil {
-		s.placed, s.last = true, told
+		s.placed, s.last = true, got
 		return
 	}
 	if err == nil && v.Fault.Scope != limit.ScopeAccount {
 		s.attempt.Drop()
-		s.last = told
+		s.last = got
 		if r := turn.RefusalOf(v, h); r != nil {
 			s.refused = []turn.Refusal{*r}
 		}
@@ -88,7 +88,7 @@ func (s *Search) Note(h *limit.Hold, v *limit.Verdict, err error) {
 		s.refused = append(s.refused, turn.Refusal{Resource: turn.Account(id, h.Model), Way: id, Wait: unknownWait, Closed: true})
 		return
 	case v.Reason == limit.ReasonNever:
-		s.want.Tried, s.never = append(s.want.Tried, id), told
+		s.want.Tried, s.never = append(s.want.Tried, id), got
 	case s.want.Spent == nil:
 		s.want.Spent = map[string]time.Duration{}
 	}
@@ -98,35 +98,35 @@ func (s *Search) Note(h *limit.Hold, v *limit.Verdict, err error) {
 	}
 	s.want.Spent[id] = max(v.Wait, time.Millisecond)
 	if s.full.verdict == nil || v.Wait < s.full.verdict.Wait {
-		s.full = told
+		s.full = got
 	}
 }
 
-// End ends the search. If no hold was placed, also because of a panic, the request is counted with no account.
+// End ends the search. If no hold was placed, also after a panic, the request is counted with no account.
 func (s *Search) End() {
 	if !s.placed {
 		s.attempt.Drop()
 	}
 }
 
-// Attempt is the use of the account that was chosen last; without an account none was. If the hold is placed there, it is counted until the
-// caller ends it.
+// Attempt returns the attempt with the account that was chosen last; without an Account none was. If the hold was placed, the attempt is
+// counted until the caller ends it.
 func (s *Search) Attempt() accounts.Attempt { return s.attempt }
 
 // Verdict returns the result of the search and the hold that it is about. Without a verdict there is an error, because the room of the
 // accounts is unknown, or Choice says why no account can be asked.
 func (s *Search) Verdict() (*limit.Verdict, *limit.Hold, error) {
-	told := s.last
+	got := s.last
 	switch {
-	case told.verdict != nil:
+	case got.verdict != nil:
 	case s.choice.Refusal == account.Exhausted && s.err != nil:
 		return nil, nil, s.err
 	case s.choice.Refusal == account.Exhausted && s.never.verdict != nil:
-		told = s.never
+		got = s.never
 	case s.full.verdict != nil && s.full.verdict.Wait <= s.choice.Wait:
-		told = s.full
+		got = s.full
 	}
-	return told.verdict, told.hold, nil
+	return got.verdict, got.hold, nil
 }
 
 // Choice says why no account can be asked.

@@ -13,7 +13,7 @@ import (
 	"sluice/policy/unit"
 )
 
-// Alert is a per cent of a quota of the house that was passed.
+// Alert is a percentage of a quota of the house that was reached.
 type Alert struct {
 	limit.Standing
 	Money   unit.Money
@@ -41,11 +41,11 @@ func (w *Watch) lookAtHouse(ctx context.Context, house *teams.House) {
 	}
 	w.house.Store(&report)
 	w.Metrics.House(usesOf(&report))
-	w.tell(ctx, house.Account, &report)
+	w.announce(ctx, house.Account, &report)
 	w.warnOf(ctx, house, &report)
 }
 
-// warnOf logs and counts each per cent of the house's quotas that is used or held: once a period, however often holds are given back.
+// warnOf logs and counts each percentage of the house's quotas that is used or held, once a period, however often holds are given back.
 func (w *Watch) warnOf(ctx context.Context, house *teams.House, report *limit.Report) {
 	w.each(house.Account, house.Alert, report, func(t *limit.Thresholds, s *limit.Standing, percent int) {
 		n := event.Name{Owner: event.Operators, Name: t.Name(percent), Limit: t.Limit}
@@ -55,7 +55,7 @@ func (w *Watch) warnOf(ctx context.Context, house *teams.House, report *limit.Re
 	})
 }
 
-// reached reports whether a per cent of a quota is used or held.
+// reached reports whether a percentage of a quota is used or held.
 func reached(s *limit.Standing, percent int) bool {
 	return s.Limit > 0 && (s.Used+s.Held)*100 >= s.Limit*int64(percent) // below 2⁶³, as amounts are below 2⁵³
 }
@@ -68,7 +68,7 @@ func (w *Watch) warn(ctx context.Context, a Alert) {
 		slog.String("used", a.Money.Written(a.Unit, a.Used)), slog.String("held", a.Money.Written(a.Unit, a.Held)), slog.String("limit", a.Money.Written(a.Unit, a.Limit)))
 }
 
-// mostSeen bounds the alerts that a process remembers, some 5 MB. Beyond it forgets, and asks the outbox again.
+// mostSeen bounds the alerts that a process remembers, some 5 MB. Beyond it the process forgets all, and asks the outbox again.
 const mostSeen = 30_000
 
 // House says how full the house is, as last seen: "spend-day 3120.5 of 4000 (78 %)", one after another; "none" without a house.

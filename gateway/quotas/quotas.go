@@ -1,6 +1,6 @@
-// Package quotas shows in the metrics how far quotas are used: those of each team, and those of the house, whose alerts it reports. It looks
-// at the accounts and changes nothing there. The events of quotas are written with the charges that pass them, by package limit; here are
-// those that no charge passes.
+// Package quotas shows in the metrics how far quotas are used: those of each team, and those of the house, whose alerts it reports. It
+// looks at the accounts and changes nothing there. Package limit writes the events of quotas with the charges that pass a threshold; this
+// package writes the events of those that no charge passed.
 package quotas
 
 import (
@@ -30,8 +30,8 @@ type Deps struct {
 	Metrics  *telemetry.Metrics // nil: no metrics
 	Logger   *slog.Logger
 	Outbox   Outbox       // takes events; nil: nothing is reported
-	To       event.Routes // where events are delivered to; nil: nowhere
-	Known    func() bool  // whether it is known of which teams a stream is open
+	To       event.Routes // where events are delivered; nil: nowhere
+	Known    func() bool  // whether it is known which teams have streams open
 }
 
 // Watch looks at quotas, some in each round. One goroutine calls Round, any may call House.
@@ -40,7 +40,7 @@ type Watch struct {
 	shown  map[string]bool // teams whose quotas the metrics show
 	next   int
 	house  atomic.Pointer[limit.Report] // as last seen; nil: not yet, or there is none
-	seenOf *teams.File                  // that the last look at the house was about
+	seenOf *teams.File                  // at the last look at the house
 	round  int
 
 	alerts  limit.Alerts
@@ -72,12 +72,12 @@ func (w *Watch) look(ctx context.Context, team *teams.Team) {
 	if err != nil {
 		return // the metrics keep the last value
 	}
-	w.tell(ctx, team, &report)
+	w.announce(ctx, team, &report)
 	w.Metrics.Quotas(team.ID, usesOf(&report))
 	w.shown[team.ID] = true
 }
 
-// forget removes teams from the metrics that have no quotas any more.
+// forget removes teams that no longer have quotas from the metrics.
 func (w *Watch) forget(file *teams.File) {
 	for id := range w.shown {
 		if team := file.Team(id); team == nil || len(team.Quotas) == 0 {

@@ -10,8 +10,8 @@ import (
 
 // Outbox keeps events. It has two forms, in memory and in Redis.
 type Outbox interface {
-	// Once MUST remember a name, unless it does, and report whether it did so now, among all replicas. A draft, which is the owner's, MUST
-	// be written in the same step; nil: nothing is. It MAY forget names after two months.
+	// Once MUST remember a name, and report whether no replica had it remembered before. With a new name it MUST write the draft, which is
+	// the owner's, in the same step; nil: nothing. It MAY forget names after two months.
 	Once(ctx context.Context, n event.Name, d *event.Draft) (bool, error)
 }
 
@@ -23,8 +23,8 @@ type EventsOutbox interface {
 	Dropped() int64
 }
 
-// AlertsOf are those of the teams file in force: alert of a team for its quotas and those inside it, alert of the house for its own and for
-// those of the accounts at the service, which are announced only to operators. known is [feed.Feed.Known].
+// AlertsOf returns the alerts of the teams file in force: a team's alert is for its quotas and those inside it, the house's for its own and
+// for those of the accounts at the service, which are announced only to operators. known is [feed.Feed.Known].
 func AlertsOf(force func() *teams.File, to event.Routes, known func() bool) limit.Alerts {
 	return func(account string) (of *teams.Team, percent []int, targets []event.Target, whole bool) {
 		file, owner := force(), account
@@ -47,10 +47,9 @@ func AlertsOf(force func() *teams.File, to event.Routes, known func() bool) limi
 	}
 }
 
-// tell announces each per cent of a quota that is used without a charge that passed it: its limit was lowered or raised, its alert or the
-// hook is new, a hold expired, or the use was corrected. Then the script of charges has nothing to tell, and perhaps refuses all that
-// follow.
-func (w *Watch) tell(ctx context.Context, account *teams.Team, report *limit.Report) {
+// announce announces each percentage of a quota that was reached without a charge: the limit was lowered or raised, the alert or the hook
+// is new, a hold expired, or the use was corrected. The script of charges announces nothing then, and may refuse all charges that follow.
+func (w *Watch) announce(ctx context.Context, account *teams.Team, report *limit.Report) {
 	_, percent, to, whole := w.alerts(account.ID)
 	if to == nil || !whole {
 		return
@@ -61,7 +60,7 @@ func (w *Watch) tell(ctx context.Context, account *teams.Team, report *limit.Rep
 	})
 }
 
-// each calls a function with each per cent of each quota of a report.
+// each calls a function with each percentage of each quota of a report.
 func (w *Watch) each(account *teams.Team, percent []int, report *limit.Report, do func(t *limit.Thresholds, s *limit.Standing, percent int)) {
 	if w.Outbox == nil {
 		return
@@ -79,7 +78,7 @@ func (w *Watch) each(account *teams.Team, percent []int, report *limit.Report, d
 	}
 }
 
-// once reports whether something that is so is announced now, by this replica. The next look tries again what fails.
+// once reports whether this replica announces a percentage now; is: it is reached. If that fails, the next look tries again.
 func (w *Watch) once(ctx context.Context, n event.Name, is bool, d *event.Draft) bool {
 	if !w.crosses(&n, is) {
 		w.keep(ctx, &n)
@@ -87,42 +86,41 @@ func (w *Watch) once(ctx context.Context, n event.Name, is bool, d *event.Draft)
 	}
 	now, err := w.Outbox.Once(ctx, n, d)
 	if err == nil {
-		w.note(&n, seen{told: n.Limit})
+		w.note(&n, seen{announced: n.Limit})
 	}
 	return now && err == nil
 }
 
-// keptEvery is at which look the outbox is asked again for what was announced: about a minute.
+// keptEvery is after how many looks the outbox is asked again about an announcement: about a minute.
 const keptEvery = 6
 
-// keep has the outbox remember what was announced, if it has lost its memory: else the next replica that starts would announce it again.
+// keep makes the outbox remember an announcement that it may have lost: otherwise the next replica that starts would repeat it.
 func (w *Watch) keep(ctx context.Context, n *event.Name) {
 	was := w.reached[n.Owner+" "+n.Name]
-	if was.told == 0 {
+	if was.announced == 0 {
 		return
 	}
 	if was.looks++; was.looks%keptEvery == 0 {
-		_, _ = w.Outbox.Once(ctx, event.Name{Owner: n.Owner, Name: n.Name, Limit: was.told}, nil) // the next look but some tries again
+		_, _ = w.Outbox.Once(ctx, event.Name{Owner: n.Owner, Name: n.Name, Limit: was.announced}, nil) // a later look tries again
 	}
 	w.note(n, was)
 }
 
-// seen is what a process knows of a per cent of a quota in a period: the limit with which some replica has announced that it was reached.
-// 0: it was seen below it, with no limit or a larger one than it was announced with.
+// seen is what a process knows of a percentage of a quota in a period.
 type seen struct {
-	told  int64
-	looks int // since then
+	announced int64 // the limit with which a replica announced it; 0: it is not reached, with this limit or a larger one
+	looks     int   // since then
 }
 
-// crosses reports whether some replica may have to announce that a per cent is reached. If it was seen below that, it may have been
-// announced with a smaller limit: then it is crossed again.
+// crosses reports whether some replica may have to announce a percentage. One that was not reached at an earlier look may have been
+// announced with a smaller limit: it is crossed again.
 func (w *Watch) crosses(n *event.Name, is bool) bool {
 	was, known := w.reached[n.Owner+" "+n.Name]
 	switch {
-	case !is && (!known || was.told < n.Limit):
+	case !is && (!known || was.announced < n.Limit):
 		w.note(n, seen{})
 		return false
-	case !is || was.told > 0:
+	case !is || was.announced > 0:
 		return false
 	}
 	n.Again = known

@@ -16,10 +16,10 @@ const (
 	mostNumber = 256 // bytes of a number whose value counts
 )
 
-// Object is a reader inside of an object of a document that was read. Anything else has no members.
+// Object returns a reader inside an object of a document that was read before. Any other value has no members.
 func Object(value []byte) strictjson.Reader { return opened(value, '{') }
 
-// Array is a reader inside of an array. Anything else has no elements.
+// Array returns a reader inside an array. Any other value has no elements.
 func Array(value []byte) strictjson.Reader { return opened(value, '[') }
 
 func opened(value []byte, kind byte) strictjson.Reader {
@@ -34,7 +34,7 @@ func Find(value []byte, name string) []byte {
 	return Member(&r, name)
 }
 
-// Member steps over a value and returns the value of its member.
+// Member reads a value to its end, and returns the value of its member.
 func Member(r *strictjson.Reader, name string) (found []byte) {
 	for r.Open('{'); r.Member(); {
 		if string(r.Name) == name {
@@ -83,7 +83,7 @@ func Decoded(value []byte) []byte {
 	return strictjson.Unescape(make([]byte, 0, len(raw)), raw, len(raw))
 }
 
-// Text decodes a string. For an empty one and for other values it returns otherwise.
+// Text decodes a string. For an empty string and for other values it returns otherwise.
 func Text(value []byte, otherwise string) string {
 	if !IsString(value) || len(value) == 2 {
 		return otherwise

@@ -1,5 +1,5 @@
-// Package refusal has the reasons for which a gateway refuses a request, with the status and code of each, and the refusals: errors that have
-// a sentence for the client and a cause for the log.
+// Package refusal has the reasons for which a gateway refuses a request, with the status and code of each, and the refusals: errors that
+// have a sentence for the client and a cause for the log.
 package refusal
 
 import (
@@ -79,10 +79,10 @@ type Refusal struct {
 	Inside  error           // nil: nothing more is known
 	Header  string          // name of one more header, with its value
 	Value   string          //
-	Limit   telemetry.Limit // that refuses, as it stands; zero: none
+	Limit   telemetry.Limit // the limit that refuses, as it stands; zero: none
 	Field   string          // the field of the request that is at fault; empty: none, or unknown
 	After   time.Duration   // Retry-After, before jitter; 0: 0 on 429 and 503, else none
-	Scarce  []turn.Refusal  // what stands in the request's way, and whether it may wait for that; nil: time alone does not help
+	Scarce  []turn.Refusal  // what the request lacks, and whether it may wait for it; nil: waiting does not help
 	Keeps   bool            // the answer keeps the headers that report the team's limits
 	Closes  bool            // the connection ends with the answer: what follows on it cannot be trusted
 }
@@ -102,7 +102,7 @@ func (r *Refusal) Because(err error) *Refusal { r.Inside = err; return r }
 // With adds one header to the answer.
 func (r *Refusal) With(name, value string) *Refusal { r.Header, r.Value = name, value; return r }
 
-// Of names in Sluice-Scope whose limit refuses.
+// Of names the scope of the limit that refuses, in Sluice-Scope.
 func (r *Refusal) Of(scope limit.ScopeKind) *Refusal { return r.With("Sluice-Scope", scope.String()) }
 
 // By names the limit that refuses.
@@ -114,7 +114,7 @@ func (r *Refusal) At(field string) *Refusal { r.Field = field; return r }
 // Retry sets the time after which the same request may pass.
 func (r *Refusal) Retry(after time.Duration) *Refusal { r.After = after; return r }
 
-// Waits names what stands in the request's way that it may wait for.
+// Waits names what the request lacks and may wait for.
 func (r *Refusal) Waits(scarce ...turn.Refusal) *Refusal { r.Scarce = scarce; return r }
 
 // KeepHeaders leaves the headers that report the team's limits in the answer.
@@ -126,7 +126,7 @@ func (r *Refusal) Closing() *Refusal { r.Closes = true; return r }
 // quoted is a value in a message, which a client may have sent.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// Shown is the message without the values that it quotes, for the log and the console: one may be a part of a prompt, or a secret.
+// Shown is the message without the values that it quotes, for the log and the console: a value may be a part of a prompt, or a secret.
 func (r *Refusal) Shown() string { return quoted.ReplaceAllString(r.Message, `"…"`) }
 
 func (r *Refusal) Error() string {
@@ -138,7 +138,7 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) Unwrap() error { return r.Inside }
 
-// Stopped refuses what comes while the process stops.
+// Stopped refuses a request that arrives while the process stops.
 func Stopped() error {
 	return New(Stopping).Say("This gateway is stopping; send the request again.")
 }

@@ -1,9 +1,9 @@
-// Package refusals remembers that a limit refused a team a moment ago and lets nothing through: a team that repeats its requests then costs
-// no look at its accounts, and the bodies of its texts are not read.
+// Package refusals remembers for a moment that a limit refused a team and lets nothing through. Repeated requests of the team then cost no
+// look at its accounts, and the bodies of its texts are not read.
 //
-// It answers only if the smallest request could not fit either, and says only what holds for every such request. One for pictures may be
-// too large to fit ever: it is refused only if it is like the one that was. It knows no HTTP and decides no limit. [Strikes] slows down keys
-// that send broken requests.
+// It refuses only what the smallest request could not pass either, and says only what holds for every such request. A request for pictures
+// may be too large ever to fit, so it is refused only if it is like the one that was refused. The package knows no HTTP and decides no
+// limit. [Strikes] slows down keys that send broken requests.
 package refusals
 
 import (
@@ -19,8 +19,8 @@ import (
 // recentFor is the longest that a refusal is remembered.
 const recentFor = time.Second
 
-// Recent has the refusals of the last second. Create it with [New]; it is safe for concurrent use. A charge of a team, which may have made
-// room, and a change of the teams' limits MUST have it forget.
+// Recent has the refusals of the last second. Create it with [New]; it is safe for concurrent use. After a charge of a team, which may
+// have made room, and after a change of the teams' limits it MUST forget.
 type Recent struct {
 	all atomic.Pointer[allRefusals]
 }
@@ -33,14 +33,14 @@ type Asked struct {
 	Alike  Alike
 }
 
-// Alike is what requests for pictures have in common that get the same verdict.
+// Alike is what requests for pictures that get the same verdict have in common.
 type Alike struct {
 	Key, Tag, Model string
 	Creates         bool // a task, which takes one of the open tasks
 	Size            limit.Amounts
 }
 
-// allRefusals are those of each team, and those by the house, which hold for every team.
+// allRefusals has the refusals of each team, and those by the house, which hold for every team.
 type allRefusals struct {
 	limit.PerTeam[teamRefusals]
 	house teamRefusals
@@ -58,7 +58,7 @@ const (
 
 // recentRefusal is a refusal that is remembered.
 type recentRefusal struct {
-	verdict limit.Verdict // reduced to what is true of every request that it refuses
+	verdict limit.Verdict // reduced to what is true for every request that it refuses
 	of      Asked         // the request that it refused
 	at      time.Time
 	closed  time.Duration  // for how long the limit lets nothing through
@@ -91,16 +91,16 @@ func (all *teamRefusals) forget() {
 	}
 }
 
-// Remember keeps a refusal, if no smaller request would have passed. If the client was told a rate of the account (told.Hidden is set),
-// Remember keeps the team's own refusal for other requests; the told one is repeated only to equal requests for pictures.
-func (r *Recent) Remember(asked *Asked, told *limit.Verdict, now time.Time) {
-	all, v := r.all.Load(), told
+// Remember keeps a refusal, if no smaller request would have passed. given is the verdict that the client got. If that names a rate of the
+// account (Hidden is set), Remember keeps the team's own refusal for other requests; given is repeated only to equal requests for pictures.
+func (r *Recent) Remember(asked *Asked, given *limit.Verdict, now time.Time) {
+	all, v := r.all.Load(), given
 	if v.Hidden != nil {
 		v = v.Hidden
 	}
 	own, need := all.Get(asked.Team), needsTokens
 	if v.Closes() && asked.pictures() {
-		own[needsPictures].Store(&recentRefusal{*told, *asked, now, v.Wait, v.Reason == limit.ReasonHouse, all.mark()})
+		own[needsPictures].Store(&recentRefusal{*given, *asked, now, v.Wait, v.Reason == limit.ReasonHouse, all.mark()})
 	}
 	if v.Reason == limit.ReasonHouse {
 		own = &all.house
@@ -156,7 +156,7 @@ func (r *Recent) find(asked *Asked, now time.Time) (longest *recentRefusal) {
 	return longest
 }
 
-// marked reports whether no team was charged since a mark was made.
+// marked reports whether no team has been charged since a mark was made.
 func (all *allRefusals) marked(mark *recentRefusal) bool {
 	return mark != nil && mark == all.house[needsPictures].Load()
 }
@@ -168,7 +168,7 @@ func (r *recentRefusal) holds(now time.Time) bool {
 	return r != nil && now.Sub(r.at) < min(r.closed, recentFor)
 }
 
-// holdsFor reports whether a refusal names the longest wait of a request: limits inside the team refuse only their own.
+// holdsFor reports whether a refusal has the longest wait of a request: limits inside the team refuse only their own requests.
 func (r *recentRefusal) holdsFor(asked *Asked) bool {
 	was, is := &r.of.Alike, &asked.Alike
 	return !asked.Inside || r.of.Team == asked.Team && was.Key == is.Key && was.Tag == is.Tag

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Strikes slows down keys that send broken requests: they cost a team nothing, but this process time. It is in memory only: each
+// Strikes slows down keys that send broken requests, which cost a team nothing, but this process time. It is in memory only: each
 // process defends itself.
 type Strikes struct {
 	rate  rate.Limit

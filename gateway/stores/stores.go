@@ -1,7 +1,7 @@
-// Package stores says what outlives a request beside tasks: what teams may still spend, and the outcomes of requests that run once.
+// Package stores has the interfaces of what outlives a request, beside tasks: what teams may still spend, and the outcomes of requests
+// that run once. Other packages implement them in memory and in Redis.
 //
-// It has the contracts that the forms in memory and in Redis keep, and has their calls, and those about tasks, wait until their team may make
-// one. It keeps nothing itself.
+// It also makes their calls wait until the team may make one. It keeps nothing itself.
 package stores
 
 import (
@@ -26,7 +26,7 @@ type Accounts interface {
 	// Settle MUST charge a hold once, however often it is called, and report whether this call did. A charge that fails MUST be
 	// kept and retried.
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
-	// SettleLater MUST charge a hold as Settle does, and MUST NOT wait for anything but a full queue.
+	// SettleLater MUST charge a hold as Settle does, and MUST NOT wait, except for a full queue.
 	SettleLater(c *limit.Charge)
 
 	// Look MUST report a team's standing and change nothing.

@@ -16,7 +16,7 @@ const (
 	// finishAgain is how long a task waits if the rate had no query left for it. A poll's interval would be too long: of many
 	// tasks due together, only one second's queries would be made in it.
 	finishAgain = time.Second
-	// noAccountPause is how long a task waits whose account is not known here.
+	// noAccountPause is how long a task waits if its account is unknown to this process.
 	noAccountPause = time.Minute
 )
 
@@ -51,8 +51,8 @@ func (t *Tasks) Finish(ctx context.Context) {
 	}
 }
 
-// finishOne queries one task, unless its team is among those for which the rate has no query left. If it has expired and its end was
-// never seen, it is charged as held.
+// finishOne queries one task, unless the rate has no query left for its team. A task that has expired and whose end was never seen is
+// charged as held.
 func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.Map) {
 	if _, waits := t.unsettled.of(claim.Team, claim.Task); waits { // Charge tries again by itself
 		_ = t.deps.Claims.Schedule(ctx, claim, t.soon())
@@ -62,7 +62,7 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 		t.chargeUnheard(ctx, claim)
 		return
 	}
-	if !t.deps.Has(claim.Account) { // the account may be written again
+	if !t.deps.Has(claim.Account) { // the accounts file may name it again
 		_ = t.deps.Claims.Schedule(ctx, claim, t.deps.Now().Add(noAccountPause))
 		return
 	}
@@ -87,8 +87,8 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 	}
 }
 
-// chargeUnheard charges a task as held. It is forgotten once that is taken: until then another replica finds it if this process dies, and
-// writes its event.
+// chargeUnheard charges a task as held. The task is forgotten only once the charge is taken, so that another replica finds it, and writes
+// its event, if this process dies before.
 func (t *Tasks) chargeUnheard(ctx context.Context, claim *cache.Claim) {
 	if !t.unsettled.add(claim) {
 		return

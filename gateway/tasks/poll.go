@@ -54,7 +54,7 @@ type PollAnswer struct {
 // Own finds the team's claim of a task. If Claims fails, Own waits for a while before it returns the error of Claims: it must not
 // deny the task.
 func (t *Tasks) Own(ctx context.Context, team, task string) (cache.Claim, error) {
-	var end time.Time // of waiting; zero: not waiting
+	var end time.Time // of the wait; zero: not waiting
 	for {
 		claim, ok, err := t.deps.Claims.Get(ctx, team, task)
 		switch {
@@ -161,8 +161,8 @@ func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, send func() (R
 }
 
 // MayCancel takes one cancel of a task from its account's rate of cancels, and reports whether the team got one. The service counts cancels
-// apart from queries. A cancel without room in that rate is refused, unlike a poll. So a team's first cancel in a second has
-// priority, and further ones get what is left.
+// apart from queries. A cancel without room in that rate is refused, unlike a poll, so a team's first cancel in a second has
+// priority, and more get what is left.
 func (t *Tasks) MayCancel(ctx context.Context, claim *cache.Claim) bool {
 	first, _ := t.cancels.LoadOrStore(claim.Team, rate.NewLimiter(rate.Every(time.Second), 1))
 	allowed, err := t.deps.Cancels.Allow(ctx, t.wish(claim, !first.(*rate.Limiter).AllowN(t.deps.Now(), 1)))
@@ -197,7 +197,7 @@ func (t *Tasks) CacheStatus(answer *PollAnswer, age time.Duration, now time.Time
 	return "sluice;hit;ttl=" + strconv.Itoa(min(int(left/time.Second), 0)) + ";detail=stale"
 }
 
-// List returns a page of the team's tasks. Its error says why they are not known.
+// List returns a page of the team's tasks. The error says why they cannot be read.
 func (t *Tasks) List(ctx context.Context, team string, f cache.Filter) (cache.Page, error) {
 	return t.deps.Claims.List(ctx, []string{team}, f)
 }

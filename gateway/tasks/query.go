@@ -30,7 +30,7 @@ func (q *queries) fresh(claim *cache.Claim) bool {
 	return claim.Final() || q.deps.Now().Sub(claim.Fetched) < q.config.Interval
 }
 
-// queryInTurn answers from what is known by now, or queries the service, once among all replicas and within its account's rate.
+// queryInTurn answers from what is known, or queries the service, once among all replicas and within its account's rate.
 func (q *queries) queryInTurn(claim *cache.Claim, by Origin) PollAnswer {
 	ctx, cancel := context.WithTimeout(context.Background(), QueryTime+pollPatience)
 	defer cancel()
@@ -73,7 +73,7 @@ func (q *queries) awaitOther(ctx context.Context, last PollAnswer) PollAnswer {
 	for waiting := true; waiting; {
 		select {
 		case <-tick.C:
-			turn, err := q.deps.Claims.Take(ctx, last.Claim.Team, last.Claim.Task) // to find out; and it is given back
+			turn, err := q.deps.Claims.Take(ctx, last.Claim.Team, last.Claim.Task) // only to find out: the turn is given back
 			if waiting = err == nil && turn == cache.Busy; err == nil && turn == cache.Mine {
 				q.release(ctx, &last.Claim, 0)
 			}

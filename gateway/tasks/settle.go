@@ -49,12 +49,12 @@ type settler struct {
 // soon is when a task is due again after a failed attempt.
 func (s *settler) soon() time.Time { return s.deps.Now().Add(max(s.config.Interval, time.Second)) }
 
-// release lets others query a task after that time.
+// release lets others query a task once that time has passed.
 func (s *settler) release(ctx context.Context, claim *cache.Claim, after time.Duration) {
 	s.deps.Claims.Release(ctx, claim.Team, claim.Task, after)
 }
 
-// Cost is the cost of the end.
+// Cost returns what the end costs.
 func (e *End) Cost(m unit.Money) telemetry.Cost {
 	flag := telemetry.FlagExact
 	if e.Estimated {
@@ -63,8 +63,8 @@ func (e *End) Cost(m unit.Money) telemetry.Cost {
 	return Cost(e.amounts(), m, flag)
 }
 
-// endOf reads how a task ended from its last answer. If the answer does not count the images, the number is estimated: as many
-// as were held.
+// endOf reads how a task ended from its last answer. If the answer does not count the images, the number that was held is the
+// estimate.
 func (s *settler) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by string) *End {
 	reading := read(body)
 	reading.Usage.Cover(s.deps.Cover)
@@ -80,16 +80,16 @@ func read(body []byte) meter.Reading {
 	return reads.End()
 }
 
-// billAt is the bill of a task that ended in a state, and whether it is estimated.
+// billAt returns the bill of a task that ended in a state, and whether it is estimated.
 func billAt(claim *cache.Claim, status cache.Status, reading *meter.Reading) (bill price.Bill, estimated bool) {
-	known := billing.Tells(reading, claim.Hold.Governed, true) // of a path that may make anything, tokens too
+	known := billing.Tells(reading, claim.Hold.Governed, true) // on a path that may make anything, also tokens
 	if !known && status == cache.Succeeded && !billing.Forwarded(&claim.Hold) {
 		return billing.HeldByTask(&claim.Hold), true
 	}
 	return billing.OfTask(&claim.Hold, billing.UsageOf(reading, claim.Hold.Governed, claim.Hold.Size)), false
 }
 
-// Settled is what a task costs whose last answer is its end, and whether that is estimated. False: it has not ended.
+// Settled returns what an ended task costs, by its last answer, and whether that is estimated; ended: the task has ended.
 func Settled(claim *cache.Claim) (cost limit.Amounts, estimated, ended bool) {
 	if !claim.Final() {
 		return cost, false, false
@@ -201,18 +201,18 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	})
 }
 
-// HeldBy is what a task holds until its end.
+// HeldBy returns what a task holds until its end.
 func HeldBy(hold *cache.Hold) limit.Amounts {
 	bill := billing.HeldByTask(hold)
 	return limit.AmountsOf(&bill)
 }
 
-// Cost is amounts in the form of the log.
+// Cost returns amounts in the form of the log.
 func Cost(a limit.Amounts, m unit.Money, flag string) telemetry.Cost {
 	return telemetry.Cost{Known: true, Amounts: a, Money: m, Flag: flag}
 }
 
-// taskOf is a task as its end is reported.
+// taskOf returns a task as its end is reported.
 func (s *settler) taskOf(claim *cache.Claim, end *End) *telemetry.Task {
 	money := s.deps.Money()
 	task := &telemetry.Task{
@@ -251,7 +251,7 @@ func (s *settler) Report(task *telemetry.Task) {
 const mostUnsettled = 10_000
 
 // unsettled keeps the ends that this process has learned and whose charges are not taken yet. Other replicas must not learn of
-// them before: a task that is known to have ended is queried no more, and if this process died, it would be charged only when its
+// them before: a task that is known to have ended is not queried again, so if this process died, the task would be charged only when its
 // lease ends, and as held.
 type unsettled struct {
 	most  int

@@ -31,7 +31,7 @@ type Claims interface {
 	Get(ctx context.Context, team, task string) (cache.Claim, bool, error)
 	// List MUST return a page of the teams' tasks, newest first.
 	List(ctx context.Context, teams []string, f cache.Filter) (cache.Page, error)
-	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands, with so many Queries.
+	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands, with that number of Queries.
 	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, queries int) (cache.Claim, error)
 
 	// Take MUST let one caller of all replicas query a task, until the answer is kept, the task is released, or a while has
@@ -73,12 +73,12 @@ type Deps struct {
 	Queries Rate // of task queries
 	Cancels Rate // of cancels
 
-	// Has reports whether the account at the service is known here, by its name in a claim. Of one that is not, the last known
-	// answers are served.
+	// Has reports whether this process knows an account at the service, by its name in a claim. For tasks of other accounts the
+	// last known answers are served.
 	Has func(account string) bool
 	// QueryRate is how many queries an account allows a second; 0: as many as the Rate does.
 	QueryRate func(account string) int
-	// Shown is an account in the log and in spans; empty: there is only one.
+	// Shown names an account in the log and in spans; empty: there is only one.
 	Shown func(account string) string
 
 	// Query queries the service about a task.
@@ -91,13 +91,13 @@ type Deps struct {
 	Ended func(label string, task *telemetry.Task)
 	// Label names a model in metrics.
 	Label func(model string) string
-	// Money is what amounts of money count in.
+	// Money is the unit of amounts of money.
 	Money func() unit.Money
-	// To names where an event is delivered to; nil: nowhere.
+	// To says where an event is delivered; nil: nowhere.
 	To event.Routes
-	// Mirrored reports whether the pictures of a team's tasks are stored before their success is announced; nil: no team's are.
+	// Mirrored reports whether the pictures of a team's tasks are stored before their success is announced; nil: no pictures are.
 	Mirrored func(team string) bool
-	// Cover hides the service's key and address in a text of the service.
+	// Cover hides the keys and addresses of the accounts in a text of the service.
 	Cover func(text string) string
 
 	Metrics *telemetry.Metrics // nil: no metrics
@@ -138,13 +138,13 @@ func New(config Config, deps Deps) *Tasks {
 // Lease is how long a task's hold lasts. If the task's end was not seen by then, the hold is charged.
 func (t *Tasks) Lease() time.Duration { return t.config.TTL + time.Hour }
 
-// typeOf are the types of the events that tell of tasks' ends, by outcome.
+// typeOf has the type of the event of a task's end, by outcome.
 var typeOf = map[string]event.Type{
 	"succeeded": event.TaskSucceeded, "failed": event.TaskFailed, "cancelled": event.TaskCancelled, "unheard": event.TaskUnheard,
 }
 
-// Event is the event of a task's end, to be written with its charge; nil: there is no listener. body is the task's last answer, which
-// names its pictures; nil: they are not known. callback is that of the request that made the task, or empty.
+// Event returns the event of a task's end, to be written with its charge; nil: nothing listens for it. body is the task's last answer,
+// which names its pictures; nil: they are not known. callback is that of the request that made the task, or empty.
 func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *event.Draft {
 	of := typeOf[task.Outcome]
 	var results []event.Result
@@ -166,7 +166,7 @@ func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *eve
 	return &event.Draft{Type: of, Team: task.Team, Data: event.Ended(task.Ending(), results, false), To: to}
 }
 
-// workOf is the work of storing a task's pictures, before its success is announced.
+// workOf returns the work of storing a task's pictures before its success is announced.
 func (s *settler) workOf(task *telemetry.Task, results []event.Result, callback string) *event.Work {
 	w := &event.Work{Task: task.ID, Day: task.Ended.UTC().Format("2006/01/02"), Ends: task.Ended.Add(s.config.TTL).UTC(), Callback: callback, Head: task.Ending()}
 	for _, r := range results {
@@ -175,8 +175,8 @@ func (s *settler) workOf(task *telemetry.Task, results []event.Result, callback 
 	return w
 }
 
-// RequestEvent is the event of a request that is settled, to be written with its charge; nil: no hook names it. The record is completed
-// first if one does.
+// RequestEvent returns the event of a settled request, to be written with its charge; nil: no hook names it. If one does, complete is
+// called first, to complete the record.
 func RequestEvent(to event.Routes, r *telemetry.Record, complete func()) *event.Draft {
 	if to == nil {
 		return nil

@@ -15,10 +15,10 @@ import (
 // slots is the unit of requests in flight.
 const slots teams.Unit = "slots"
 
-// TeamSlots are the requests that a team may have in flight.
+// TeamSlots is the resource of a team's requests in flight.
 func TeamSlots(team string) Resource { return Resource{limit.ScopeTeam, team, slots} }
 
-// KeySlots are the requests that a key may have in flight.
+// KeySlots is the resource of a key's requests in flight.
 func KeySlots(key string) Resource { return Resource{limit.ScopeKey, key, slots} }
 
 // Account is the readiness of an account at the service to serve a model: it is not ready while it is cooling.
@@ -29,7 +29,7 @@ func Account(id, model string) Resource {
 // IsSlots reports whether the resource is requests in flight.
 func (r Resource) IsSlots() bool { return r.Unit == slots }
 
-// RequestOf is the request for a hold of its team, with a key that has these limits. In shadow mode the limits of team and key refuse nothing.
+// RequestOf returns the request for a hold; key has the limits of the hold's key. In shadow mode the limits of team and key refuse nothing.
 // [Request.Serve] adds the accounts.
 func RequestOf(h *limit.Hold, key *teams.KeyLimits, wait time.Duration) *Request {
 	r := &Request{Team: h.Team.ID, Share: h.Team.Weight(), Wait: wait, Depth: h.Team.Queue.Most()}
@@ -68,7 +68,7 @@ func needRates(needs []Need, s *limit.Scope, name string, amounts *limit.Amounts
 	return needs
 }
 
-// RefusalOf is the refusal in a verdict about a hold; nil: waiting does not help.
+// RefusalOf returns the refusal in a verdict about a hold; nil: waiting does not help.
 func RefusalOf(v *limit.Verdict, h *limit.Hold) *Refusal {
 	if v.Wait <= 0 || v.Fault.Period != "" { // a quota
 		return nil
@@ -88,7 +88,7 @@ func RefusalOf(v *limit.Verdict, h *limit.Hold) *Refusal {
 	return r
 }
 
-// RefusalBy is the refusal of one account. It is closed if waiting does not help this request; others may still pass by the account.
+// RefusalBy returns the refusal of one account. It is closed if waiting does not help this request; others may still pass by the account.
 func RefusalBy(v *limit.Verdict, h *limit.Hold, account string) Refusal {
 	r := RefusalOf(v, h)
 	if r == nil {
@@ -98,7 +98,7 @@ func RefusalBy(v *limit.Verdict, h *limit.Hold, account string) Refusal {
 	return *r
 }
 
-// accountOf finds the refusing rate among those of the service's account. Replicas divide a rate, but not its limit.
+// accountOf finds the rate of the service's account that refused, by its limit: replicas divide the rate, but not the limit.
 func accountOf(v *limit.Verdict, h *limit.Hold) Resource {
 	rated, u := h.Rated(), unit.Index(v.Fault.Unit)
 	for i := range rated {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// line holds the requests that wait for one resource. Teams take turns by start-time fair queueing: of the oldest requests of all teams, the
-// one with the earliest start is next. Each request moves its team's next start by its cost, divided by the team's share.
+// line holds the requests that wait for one resource. Teams take turns by start-time fair queueing: of the oldest requests of all teams,
+// the one with the earliest start is next. Each request moves its team's next start by its cost, divided by the team's share.
 type line struct {
 	of       Resource
 	way      string   // the way that has the resource; empty: a team or a key has it
@@ -85,7 +85,7 @@ func (l *line) remove(p *place) {
 	}
 }
 
-// hasOlder reports whether a request of the same team waits in the line that came before this one.
+// hasOlder reports whether an earlier request of the same team waits in the line.
 func (l *line) hasOlder(w *Waiter) bool {
 	first := l.crowd(w.Team).next()
 	return first != nil && first.number < w.number
@@ -106,17 +106,17 @@ func (c *crowd) next() *place {
 func (l *line) freed() {
 	l.freeings++
 	l.choose()
-	l.chosen.after(l.chosen.left(time.Now()))
+	l.chosen.wakeAfter(l.chosen.left(time.Now()))
 }
 
-// choose gives the turn to the first place, if another one has it or none.
+// choose gives the turn to the first place, unless it has the turn.
 func (l *line) choose() {
 	was, next := l.chosen, l.first()
 	if next == was {
 		return
 	}
 	if was != nil {
-		was.rest()
+		was.stopTimer()
 	}
 	l.chosen, l.start = next, l.startOf(next.Team)
 	for team, finish := range l.finish {
@@ -124,11 +124,11 @@ func (l *line) choose() {
 			delete(l.finish, team)
 		}
 	}
-	l.chosen.after(l.chosen.left(time.Now()))
+	l.chosen.wakeAfter(l.chosen.left(time.Now()))
 }
 
-// first is the place whose turn it is: the chosen one, unless it was closed or an older request of its team has come. Closed places take no
-// turns; if all are closed, the first is the one that may be tried soonest.
+// first is the place whose turn it is: the chosen one, unless it was closed or an older request of its team has arrived. Closed places take
+// no turns; if all are closed, the first is the one that may be tried soonest.
 func (l *line) first() (first *place) {
 	if l.open == 0 {
 		return l.firstClosed(time.Now())
@@ -165,10 +165,10 @@ func (l *line) before(a, b *place) bool {
 // startOf is the start of a team's next request.
 func (l *line) startOf(team string) float64 { return max(l.start, l.finish[team]) }
 
-// pay makes a team's next start later for a request that passed.
+// pay moves a team's next start for a request that passed.
 func (l *line) pay(w *Waiter) { l.finish[w.Team] = l.startOf(w.Team) + l.costOf(w.Request)/w.Share }
 
-// pay makes a request that passed pay in the lines of what it took.
+// pay moves the team's next start in each line whose resource a passed request took.
 func (all lines) pay(w *Waiter, needs []Need) {
 	for i := range needs {
 		if l := all[needs[i].Resource]; l != nil {

@@ -23,21 +23,21 @@ type Waiter struct {
 	by     string // the way by which it passed
 }
 
-// closedPause is the least time between two tries at a closed place, if some of the resource came back during the first. Without it, tries that
-// themselves give something back would never end.
+// closedPause is the least time between two tries at a closed place, if some of the resource came back during the first. Without it, tries
+// that themselves give something back would never end.
 const closedPause = time.Second
 
 // place is a request's place in a line.
 type place struct {
 	*Waiter
 
-	line   *line
-	way    string      // that it waits for; empty: it waits for a need
-	fits   time.Time   // when it fits, by its last refusal in the line; zero: it has not tried yet
-	seen   uint64      // the line's freeings at its last try
-	closed bool        // waiting does not help: others do not wait behind it
-	rests  time.Time   // a closed place is not tried before
-	timer  *time.Timer // wakes it at its turn; nil: it never had one
+	line      *line
+	way       string      // that it waits for; empty: it waits for a need
+	fits      time.Time   // when it should fit, by its last refusal in the line; zero: it has not tried yet
+	seen      uint64      // the line's freeings at its last try
+	closed    bool        // waiting does not help it, so others do not wait behind it
+	notBefore time.Time   // a closed place is not tried earlier
+	timer     *time.Timer // wakes it at its turn; nil: it never had one
 }
 
 // seat says in which line a request gets a place.
@@ -66,13 +66,13 @@ func (w *Waiter) isDue(now time.Time) bool {
 
 func (p *place) isDue(now time.Time) bool { return p.line.chosen == p && p.left(now) <= 0 }
 
-// left is how long a try makes no sense.
+// left is how long a try would be pointless.
 func (p *place) left(now time.Time) time.Duration {
 	switch {
 	case p.seen == p.line.freeings:
 		return p.fits.Sub(now)
 	case p.closed:
-		return p.rests.Sub(now)
+		return p.notBefore.Sub(now)
 	}
 	return 0
 }
@@ -83,25 +83,25 @@ func (p *place) refused(r *Refusal) {
 	if !r.Closed {
 		p.line.rate = r.Rate
 	}
-	if p.rests = now; p.seen != p.line.freeings {
-		p.rests = now.Add(min(r.Wait, closedPause))
+	if p.notBefore = now; p.seen != p.line.freeings {
+		p.notBefore = now.Add(min(r.Wait, closedPause))
 	}
-	p.stand(r.Closed, now.Add(r.Wait))
+	p.set(r.Closed, now.Add(r.Wait))
 }
 
-// reopen makes others wait behind a place that was closed, because it has not tried since.
+// reopen opens a closed place, because its request has not tried since; others then wait behind it.
 func (p *place) reopen() {
 	if p.closed {
-		p.stand(false, time.Time{})
+		p.set(false, time.Time{})
 	}
 }
 
-// stand notes the state of a place, which may give it the turn or take it away.
-func (p *place) stand(closed bool, fits time.Time) {
+// set sets the state of a place, which may give it the turn or take the turn away.
+func (p *place) set(closed bool, fits time.Time) {
 	p.close(closed)
 	p.fits = fits
 	if p.line.choose(); p.line.chosen == p {
-		p.after(p.left(time.Now()))
+		p.wakeAfter(p.left(time.Now()))
 	}
 }
 
@@ -118,26 +118,26 @@ func (p *place) close(closed bool) {
 	l.crowd(p.Team).cost += cost
 }
 
-// try wakes a request.
-func (w *Waiter) try() {
+// wakeNow wakes a request.
+func (w *Waiter) wakeNow() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// after wakes a request after a time.
-func (p *place) after(d time.Duration) {
-	p.rest()
+// wakeAfter wakes a request after a time.
+func (p *place) wakeAfter(d time.Duration) {
+	p.stopTimer()
 	if d <= 0 {
-		p.try()
+		p.wakeNow()
 		return
 	}
-	p.timer = time.AfterFunc(d, p.try)
+	p.timer = time.AfterFunc(d, p.wakeNow)
 }
 
-// rest stops the timer that would wake a request.
-func (p *place) rest() {
+// stopTimer stops the timer that would wake a request.
+func (p *place) stopTimer() {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
@@ -146,8 +146,8 @@ func (p *place) rest() {
 // lines are the lines of all resources for which requests wait.
 type lines map[Resource]*line
 
-// sit puts a request into lines, each time behind older requests of its team.
-func (all lines) sit(w *Waiter, seats []seat) {
+// joinAll puts a request into lines, in each behind older requests of its team.
+func (all lines) joinAll(w *Waiter, seats []seat) {
 	for i := range seats {
 		all.join(w, &seats[i])
 	}
@@ -168,8 +168,8 @@ func (all lines) join(w *Waiter, s *seat) {
 	l.choose()
 }
 
-// rise takes a request out of all lines.
-func (all lines) rise(w *Waiter) {
+// quitAll takes a request out of all lines.
+func (all lines) quitAll(w *Waiter) {
 	for len(w.places) > 0 {
 		all.quit(w.places[0])
 	}
@@ -178,7 +178,7 @@ func (all lines) rise(w *Waiter) {
 // quit takes a request out of a line.
 func (all lines) quit(p *place) {
 	l, w := p.line, p.Waiter
-	p.rest()
+	p.stopTimer()
 	p.close(true)
 	w.places = slices.DeleteFunc(w.places, func(other *place) bool { return other == p })
 	if l.remove(p); len(l.crowds) == 0 {

@@ -10,20 +10,20 @@ import (
 type prospect struct {
 	at    Resource
 	ahead int           // requests before it
-	from  time.Duration // until the chosen fits
-	work  time.Duration // how long the others before it take after that, only in this line; 0: nothing, or unknown
+	from  time.Duration // until the chosen request fits
+	work  time.Duration // how long the others before it then take, if only this line serves them; 0: none, or unknown
 }
 
 func (p prospect) wait() time.Duration { return max(p.from+p.work, time.Millisecond) }
 
-// prospect is that of a request; p is its place in the line, nil if it would join the line. Until the request passes, each other team gets
-// its share, but no more than it waits for.
+// prospect returns the prospect of a request; p is its place in the line, nil if it would join the line. Until the request passes, each
+// other team gets its share, but no more than it waits for.
 func (l *line) prospect(w *Waiter, p *place) prospect {
 	view := prospect{at: l.of, ahead: l.open}
 	if p != nil && p.line == l && !p.closed {
 		view.ahead--
 	}
-	if l.open == 0 { // none is before it
+	if l.open == 0 { // no request is before it
 		return view
 	}
 	view.from = max(l.chosen.left(time.Now()), 0)
@@ -85,23 +85,24 @@ func (q *Queue) standing(w *Waiter) Outcome {
 	return outcomeOf(views)
 }
 
-// outcomeOf names the shortest wait. Several lines together serve the request earlier than each alone: each does a part of the work before it,
-// from the moment when its chosen request fits.
+// outcomeOf returns the shortest wait. Several lines together serve the request earlier than one does: each does a part of the work before
+// it, from the moment when its chosen request fits. speed is the part of the work that the lines so far do in a nanosecond, and missed the
+// part that they do not do because they begin later.
 func outcomeOf(views []prospect) Outcome {
 	if len(views) == 0 {
 		return Outcome{Wait: time.Millisecond}
 	}
 	slices.SortFunc(views, func(a, b prospect) int { return int(a.from - b.from) })
 	best, together := views[0], views[0].wait()
-	done, speed := 0.0, 0.0 // speed: the part of the work that the lines so far do in a nanosecond; done: the part that they miss because they begin later
+	missed, speed := 0.0, 0.0
 	for _, v := range views {
 		if v.wait() < best.wait() {
 			best = v
 		}
 		if v.work > 0 && v.from < together {
-			done += float64(v.from) / float64(v.work)
+			missed += float64(v.from) / float64(v.work)
 			speed += 1 / float64(v.work)
-			together = min(together, time.Duration(math.Round((1+done)/speed)))
+			together = min(together, time.Duration(math.Round((1+missed)/speed)))
 		}
 	}
 	return Outcome{Resource: best.at, Wait: max(min(together, best.wait()), time.Millisecond), Ahead: best.ahead}

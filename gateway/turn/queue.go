@@ -51,7 +51,7 @@ func (q *Queue) Awaited(r Resource) bool {
 	return q.lines.awaited(r) != nil
 }
 
-// Ahead are the ways of a request for which others wait. A request that has passed and changes to one of them would overtake those.
+// Ahead returns the ways of a request for which others wait. A request that passed and then changes to such a way would overtake them.
 func (q *Queue) Ahead(r *Request) Awaited {
 	if q.Idle() {
 		return nil
@@ -94,8 +94,8 @@ func (q *Queue) Changed() { close(*q.changed.Swap(new(make(chan struct{})))) }
 // Stop ends every wait, now and from now on. It may be called more than once.
 func (q *Queue) Stop() { q.stop.Do(func() { close(q.stopped) }) }
 
-// enter puts a request into the lines of the resources that refused it; without an answer, into those of the resources that others wait for.
-// If there are none, it does not wait, and may try the ways that are not awaited. An error says why it must not wait.
+// enter puts a request into the lines of the resources that refused it or, without an answer, of those that others wait for. If there are
+// none, the request does not wait, and may try the ways that are not awaited. An error says why it must not wait.
 func (q *Queue) enter(w *Waiter, a *Answer, tried Awaited) (awaited Awaited, out Outcome, err error) {
 	if a == nil && q.Idle() {
 		return nil, out, nil
@@ -127,7 +127,7 @@ func (q *Queue) enter(w *Waiter, a *Answer, tried Awaited) (awaited Awaited, out
 	w.number = q.arrived
 	q.teams[w.Team]++
 	q.waiting.Add(1)
-	q.lines.sit(w, seats)
+	q.lines.joinAll(w, seats)
 	return nil, Outcome{}, nil
 }
 
@@ -141,15 +141,15 @@ func (q *Queue) mayTry(w *Waiter) (awaited Awaited, may bool) {
 		return nil, false
 	}
 	if at := q.lines.elsewhere(w); at != nil {
-		q.lines.rise(w)
-		q.lines.sit(w, []seat{{at: *at}})
+		q.lines.quitAll(w)
+		q.lines.joinAll(w, []seat{{at: *at}})
 		return nil, false
 	}
 	awaited, open := q.lines.ways(w, now)
 	if !open {
 		if w.places[0].way == "" {
-			q.lines.rise(w)
-			q.lines.sit(w, q.lines.atWays(w, nil, awaited))
+			q.lines.quitAll(w)
+			q.lines.joinAll(w, q.lines.atWays(w, nil, awaited))
 		}
 		return nil, false
 	}
@@ -170,8 +170,8 @@ func (q *Queue) again(w *Waiter, a *Answer, awaited Awaited) {
 	case own != nil && own.Resource == first.line.of:
 		first.refused(own)
 	case own != nil || first.way == "":
-		q.lines.rise(w)
-		q.lines.sit(w, q.lines.refusedAt(w, a, awaited))
+		q.lines.quitAll(w)
+		q.lines.joinAll(w, q.lines.refusedAt(w, a, awaited))
 	default:
 		q.lines.refuse(w, a, awaited)
 	}
@@ -181,13 +181,13 @@ func (q *Queue) again(w *Waiter, a *Answer, awaited Awaited) {
 func (q *Queue) change(w *Waiter, r *Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.lines.rise(w)
+	q.lines.quitAll(w)
 	w.Request = r
 	seats, _ := q.lines.behind(w)
 	if len(seats) == 0 {
 		seats = q.lines.anywhere(w)
 	}
-	q.lines.sit(w, seats)
+	q.lines.joinAll(w, seats)
 }
 
 // leave ends a request's wait. If it passed, its team pays for the turn in every line whose resource it took.
@@ -202,7 +202,7 @@ func (q *Queue) leave(w *Waiter) {
 			}
 		}
 	}
-	q.lines.rise(w)
+	q.lines.quitAll(w)
 	q.waiting.Add(-1)
 	if q.teams[w.Team]--; q.teams[w.Team] == 0 {
 		delete(q.teams, w.Team)

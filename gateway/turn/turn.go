@@ -50,13 +50,13 @@ type Request struct {
 	Wait  time.Duration // at most; 0: it does not wait
 	Depth int           // how many requests of the team may wait
 	Needs []Need        // the narrowest first: what several teams share comes last
-	Ways  []Way         // nil: it takes its Needs alone
+	Ways  []Way         // nil: it takes only its Needs
 	// Placed says that the request has its slots among the requests in flight. Then it must not wait for a slot behind others, because they
 	// would wait for its slots. Try may change it.
 	Placed bool
-	// Check is called while the request waits: after [Queue.Changed] and before each Try. If its team, needs or ways have changed, Check returns
-	// the Request that replaces this one, which keeps its time of arrival and its wait. An error ends the wait, and Pass returns it. Nil: no
-	// check.
+	// Check is called while the request waits: after [Queue.Changed] and before each Try. If its team, needs or ways have changed, Check
+	// returns the Request that replaces this one, which keeps its time of arrival and its wait. An error ends the wait, and Pass returns it.
+	// Nil: no check.
 	Check func() (*Request, error)
 }
 
@@ -67,11 +67,11 @@ type Refusal struct {
 	Way    string        // the way that has no room; empty: one of its Needs has none
 	Wait   time.Duration // until it fits, or another try makes sense; 0 and Closed: it never fits
 	Rate   float64       // how much of the resource comes back in a second; 0: unknown
-	Closed bool          // waiting does not help: no request waits for this way alone, but one that waits for another way may pass by this one
+	Closed bool          // waiting does not help: no request waits for this way only, but one that waits for another way may pass by this one
 }
 
-// Awaited are the ways that a request must not take yet, and for about how long: other requests wait for them and come first, or the wait
-// that the last refusal named has not passed.
+// Awaited has the ways that a request must not take yet, each with about how long: other requests wait for the way and come first, or the
+// wait of the last refusal has not passed.
 type Awaited map[string]time.Duration
 
 // Answer is the outcome of a Try. If it neither passed nor was refused, the request never passes.
@@ -91,7 +91,7 @@ func (a *Answer) Waits(awaited Awaited) bool {
 	return len(a.Refused) > 0 && len(awaited) > 0
 }
 
-// soonest is the refusal that ends first; nil: waiting helps with none.
+// soonest is the refusal that ends first; nil: waiting helps against none of them.
 func (a *Answer) soonest() (first *Refusal) {
 	for i := range a.Refused {
 		if r := &a.Refused[i]; !r.Closed && (first == nil || r.Wait < first.Wait) {
@@ -124,7 +124,7 @@ type Outcome struct {
 }
 
 var (
-	// ErrLate is the error of a request that does not fit within its wait, or that does not wait at all while others do.
+	// ErrLate is the error of a request that does not fit within its wait, or that may not wait while others do.
 	ErrLate = errors.New("the request does not fit within its wait")
 	// ErrFull is the error of a request whose team has as many waiting requests as it may have.
 	ErrFull = errors.New("the team has as many waiting requests as it may have")
@@ -132,8 +132,8 @@ var (
 	ErrStopped = errors.New("the queue has stopped")
 )
 
-// Pass is Begin and then Await: it calls try immediately if no request waits for what this one needs, and otherwise at each of its turns. It
-// returns one of the errors above, or that of ctx if the client has left.
+// Pass is Begin and then Await: it calls try immediately if no request waits for what this one needs, and otherwise at each of its turns.
+// It returns one of the errors above, or that of ctx if the client has left.
 func (q *Queue) Pass(ctx context.Context, r *Request, try Try) (Outcome, error) {
 	w, out, err := q.Begin(r, try)
 	if w == nil {
@@ -142,8 +142,8 @@ func (q *Queue) Pass(ctx context.Context, r *Request, try Try) (Outcome, error) 
 	return w.Await(ctx, try)
 }
 
-// Begin calls try if no request waits for what this one needs. If the request has to wait, and may, it is in the queue and the Waiter is not
-// nil; Await MUST be called then.
+// Begin calls try if no request waits for what this one needs. If the request has to wait, and may, it is in the queue and the Waiter is
+// not nil; Await MUST be called then.
 func (q *Queue) Begin(r *Request, try Try) (*Waiter, Outcome, error) {
 	w := &Waiter{Request: r, queue: q, wake: make(chan struct{}, 1)}
 	awaited, out, err := q.enter(w, nil, nil)

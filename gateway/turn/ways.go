@@ -23,7 +23,8 @@ func (all lines) firstAwaited(w *Waiter, needs []Need) *line {
 	return nil
 }
 
-// behind are the seats of a new request: in the lines of what others wait for. There are none if it may try, by a way that is not awaited.
+// behind returns the seats of a new request, in the lines of the resources that others wait for. There are none if it may try, by a way
+// that is not awaited.
 func (all lines) behind(w *Waiter) ([]seat, Awaited) {
 	if l := all.firstAwaited(w, w.Needs); l != nil {
 		return []seat{{at: l.of}}, nil
@@ -35,7 +36,7 @@ func (all lines) behind(w *Waiter) ([]seat, Awaited) {
 	return all.atWays(w, nil, awaited), nil
 }
 
-// refusedAt are the seats of a refused request.
+// refusedAt returns the seats of a refused request.
 func (all lines) refusedAt(w *Waiter, a *Answer, awaited Awaited) []seat {
 	if own := a.by(""); own != nil {
 		return []seat{{at: own.Resource, refused: own}}
@@ -43,7 +44,7 @@ func (all lines) refusedAt(w *Waiter, a *Answer, awaited Awaited) []seat {
 	return all.atWays(w, a, awaited)
 }
 
-// atWays are the seats at the ways that refused the request, and at those for which others waited.
+// atWays returns the seats at the ways that refused the request, and at those for which others waited.
 func (all lines) atWays(w *Waiter, a *Answer, awaited Awaited) (list []seat) {
 	for i := range w.Ways {
 		way := &w.Ways[i]
@@ -65,7 +66,7 @@ func (all lines) atWays(w *Waiter, a *Answer, awaited Awaited) (list []seat) {
 	return list
 }
 
-// anywhere are the seats of a request that has not tried and for whose needs no other request waits.
+// anywhere returns the seats of a request that has not tried and for whose needs no other request waits.
 func (all lines) anywhere(w *Waiter) []seat {
 	every := Awaited{}
 	for i := range w.Ways {
@@ -98,9 +99,9 @@ func (all lines) refuse(w *Waiter, a *Answer, awaited Awaited) {
 	}
 }
 
-// elsewhere is the need for which a request has to wait before it tries; nil: it may try. Without a try, requests move only forward in their
-// list of needs, and then to their ways. They move back only behind an older request of their team, or after a refusal: otherwise they
-// could move in circles.
+// elsewhere is the need for which a request has to wait before it tries; nil: it may try. Without a try, requests move only forward in
+// their list of needs, and then to their ways. They move back only behind an older request of their team, or after a refusal: otherwise
+// they could move in circles.
 func (all lines) elsewhere(w *Waiter) *Resource {
 	here := w.places[0].line
 	own := slices.IndexFunc(w.Needs, func(n Need) bool { return n.Resource == here.of })
@@ -113,8 +114,8 @@ func (all lines) elsewhere(w *Waiter) *Resource {
 	return nil
 }
 
-// ways are the ways that a request must not take now, and whether it may take another one. If others wait for another need of a way, the
-// request's place moves to that line.
+// ways returns the ways that a request must not take now, and whether it may take another one. If others wait for another need of a way,
+// the request's place moves to that line.
 func (all lines) ways(w *Waiter, now time.Time) (awaited Awaited, open bool) {
 	open = len(w.Ways) == 0
 	for i := range w.Ways {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// proto is the one version whose heads are read here.
+// proto is the only version whose heads are read here.
 const proto = "HTTP/1.1"
 
 // answerHead reads the head of a usual answer: whole in the buffer, HTTP/1.1, with a Content-Length, each header on one line. It
@@ -58,7 +58,7 @@ func (h *answerHead) read(in *bufio.Reader, out *http.Request, keep []string) *h
 	return &h.response
 }
 
-// cutLine cuts a head behind its first line, of which it drops the end; false: no line ends with two characters.
+// cutLine splits a head after its first line, and drops that line's CRLF; false: the first line does not end with CRLF.
 func cutLine(text []byte) (line, rest []byte, whole bool) {
 	end := bytes.IndexByte(text, '\n')
 	if end < 1 || text[end-1] != '\r' {
@@ -90,7 +90,7 @@ func visible(text []byte) bool {
 	return true
 }
 
-// class is where a character may occur in a line that is read here.
+// class says where a character may occur in a line that is read here.
 var class = func() (of [256]uint8) {
 	for b := byte(' '); b < 0x7f; b++ {
 		of[b] = inValue
@@ -107,7 +107,7 @@ const (
 	inName
 )
 
-// statusOf reads a status line with a status that has a body; 0: any other line.
+// statusOf returns the status of a status line whose answer may have a body; 0: any other line.
 func statusOf(line []byte) int {
 	code, ok := bytes.CutPrefix(line, []byte(proto+" "))
 	if !ok || len(code) < 3 || len(code) > 3 && code[3] != ' ' {
@@ -120,7 +120,7 @@ func statusOf(line []byte) int {
 	return status
 }
 
-// field reads a header's line and reports whether it only needs to be kept, or is the only Content-Length.
+// field reads a header's line, and reports false if net/http has to read the answer.
 func (h *answerHead) field(line []byte, keep []string) bool {
 	colon := 0
 	for colon < len(line) && class[line[colon]]&inName != 0 {
@@ -129,7 +129,7 @@ func (h *answerHead) field(line []byte, keep []string) bool {
 	if colon == 0 || colon == len(line) || line[colon] != ':' || !plain(line[colon:]) {
 		return false
 	}
-	name, value := line[:colon], trim(line[colon+1:])
+	name, value := line[:colon], bytes.Trim(line[colon+1:], " \t")
 	if !h.frame(name, value) {
 		return false
 	}
@@ -152,17 +152,6 @@ func (h *answerHead) frame(name, value []byte) bool {
 	return !is(name, "Transfer-Encoding") && !is(name, "Trailer") && !is(name, "Pragma")
 }
 
-// trim removes blanks and tabs at both ends.
-func trim(text []byte) []byte {
-	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
-		text = text[1:]
-	}
-	for n := len(text); n > 0 && (text[n-1] == ' ' || text[n-1] == '\t'); n = len(text) {
-		text = text[:n-1]
-	}
-	return text
-}
-
 // set keeps a header. Repeated headers are left to net/http, which joins them.
 func (h *answerHead) set(name string, value []byte) bool {
 	if _, twice := h.header[name]; twice {
@@ -174,7 +163,7 @@ func (h *answerHead) set(name string, value []byte) bool {
 	return true
 }
 
-// canonicalOf is the canonical form of a name that is kept; "" of another.
+// canonicalOf returns the canonical form of a name that is kept; "": it is not kept.
 func canonicalOf(name []byte, keep []string) string {
 	if keep == nil {
 		return http.CanonicalHeaderKey(string(name))
@@ -187,7 +176,7 @@ func canonicalOf(name []byte, keep []string) string {
 	return ""
 }
 
-// is reports whether a name is this one, in any case.
+// is reports whether two names are equal, in any case.
 func is(name []byte, this string) bool {
 	return len(name) == len(this) && (string(name) == this || strings.EqualFold(string(name), this))
 }
@@ -245,5 +234,5 @@ func (s *sized) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Close does nothing: what is left is read, or the connection closed, by the exchange.
+// Close does nothing: the exchange reads the rest, or closes the connection.
 func (s *sized) Close() error { return nil }

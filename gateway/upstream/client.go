@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Client is the one way to the service. It is safe for concurrent use.
+// Client sends requests to the service. It is safe for concurrent use.
 type Client struct {
 	config *Config
 	pool   *pool
@@ -25,12 +25,12 @@ func New(config Config) *Client { return &Client{config: &config, pool: newPool(
 // Close closes the idle connections. It does not affect running exchanges.
 func (u *Client) Close() { u.pool.close() }
 
-// RoundTrip implements [http.RoundTripper]: it sends a request and returns the answer once its header is there. The answer's body
-// ends within bounds; trailers are dropped. An error is an [*Error]. A body needs its length, and the request the service's
-// address: the key in its header is for no other host. The end of the request's context ends the exchange immediately.
+// RoundTrip implements [http.RoundTripper]: it sends a request and returns the answer once its header has arrived. The answer's body
+// ends within bounds; trailers are dropped. An error is an [*Error]. A body needs its length, and the request must be for the
+// service, because the key in its header is for no other host. The end of the request's context ends the exchange immediately.
 //
-// If no byte of the request has left, RoundTrip tries once more on a new connection; a body that was read needs GetBody for that. After
-// a byte has left it never sends again: the service may already be at work.
+// If no byte of the request has left, RoundTrip tries once more on a new connection, for which a body that was read needs GetBody. Once
+// a byte has left it never sends again: the service may be at work.
 func (u *Client) RoundTrip(out *http.Request) (*http.Response, error) {
 	x, body := u.exchangeOf(out), bodyOf(out)
 	if err := u.refuse(out, body); err != nil {
@@ -96,7 +96,7 @@ func (u *Client) try(conn *conn, err error, out *http.Request, body *outgoing, x
 	return answer, true, nil
 }
 
-// exchangeOf is the exchange that follows a request, or one that is discarded.
+// exchangeOf returns the exchange that follows a request, or one that will be discarded.
 func (u *Client) exchangeOf(out *http.Request) *Exchange {
 	if x, ok := out.Context().Value(exchangeKey{}).(*Exchange); ok {
 		return x
@@ -107,8 +107,8 @@ func (u *Client) exchangeOf(out *http.Request) *Exchange {
 // longestRetryAfter bounds what an answer may ask for: the service's quotas reset each day.
 const longestRetryAfter = 24 * time.Hour
 
-// RetryAfter is how long an answer asks to wait, in seconds or until a time, at most a day; 0: it does not say. Parts of a second, which
-// no standard has, are rounded up.
+// RetryAfter returns the wait that an answer asks for, in seconds or until a time, at most a day; 0: none. Fractions of a second, which
+// the standard does not have, are rounded up.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	if text == "" {

@@ -42,9 +42,9 @@ type conn struct {
 	head     []byte       // the outgoing header, and a small body; reused
 	written  atomic.Int64 // bytes of the current request
 	sending  *sending     // of the current exchange; nil: its request was sent in one write
-	body     *body        // that is being read; nil while a header is
+	body     *body        // the answer's body while it is read; nil while its header is read
 	surplus  [1]byte      // for look to read into
-	left     int64        // bytes that may still be read; math.MaxInt64 inside bodies
+	left     int64        // bytes that may still be read; unlimited inside bodies
 	idle     time.Time    // in the pool: when bytes last arrived
 	taken    time.Time    // when the current exchange began
 }
@@ -63,7 +63,7 @@ func (c *conn) Read(p []byte) (n int, err error) {
 	if c.body != nil {
 		n, err = c.readBody(p)
 	} else {
-		// Other requests run first, if there are any. The answer may arrive meanwhile, and is then read at the first attempt.
+		// Let other requests run first. If the answer arrives meanwhile, the first attempt reads it.
 		runtime.Gosched()
 		if n, err = c.Conn.Read(p); err != nil && c.sending != nil {
 			n, err = c.sending.explain(p, n, err)
@@ -170,7 +170,7 @@ func (c *conn) receive(x *Exchange, out *http.Request, keep []string) (*http.Res
 	return nil, errInformational
 }
 
-// readAnswer reads an answer with net/http, which sets the trailers in the answer that it made itself.
+// readAnswer reads an answer with net/http. It returns a copy, because net/http sets the trailers in its own later.
 func readAnswer(in *bufio.Reader, out *http.Request) (*http.Response, error) {
 	read, err := http.ReadResponse(in, out)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *conn) drop() {
 	c.sending.await()
 }
 
-// unexpectedEOF makes the end of the connection before an answer an error.
+// unexpectedEOF turns the end of the connection before an answer into an error.
 func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

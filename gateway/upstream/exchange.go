@@ -39,8 +39,8 @@ func (b *body) begin(x *Exchange, conn *conn, answer *http.Response) {
 	conn.body = b
 }
 
-// arm sets the deadline for the next bytes: the bound on silence, of which a part has passed, or the next pulse; and once the client has
-// left, the end of draining.
+// arm sets the deadline for the next bytes: the rest of the bound on silence, or the next pulse; once the client has left, the end of
+// draining.
 func (b *body) arm(silent time.Duration) (now time.Time) {
 	if b.leave == nil && !b.exchange.Uncut {
 		// The client may leave while a read waits; the read then ends with the time for draining. A body that came together
@@ -70,7 +70,7 @@ func (b *body) arm(silent time.Duration) (now time.Time) {
 	return now
 }
 
-// pulse reports whether a deadline was no bound but the next pulse, and calls it.
+// pulse calls the exchange's Pulse if the deadline that passed was the time of a pulse and no bound, and reports whether it was.
 func (b *body) pulse(silent time.Duration) bool {
 	switch {
 	case b.exchange.Pulse == nil, silent >= b.conn.pool.config.IdleTimeout, !b.limit.IsZero() && !time.Now().Before(b.limit):
@@ -91,7 +91,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.read(p)
 	if n > 0 {
-		b.exchange.Listener.Heard(p[:n])
+		b.exchange.Listener.Received(p[:n])
 	}
 	if err != nil {
 		b.ended, b.exchange.Whole = true, err == io.EOF
@@ -162,7 +162,7 @@ type Exchange struct {
 	Sent     time.Time       // when the exchange begins
 	Client   context.Context // ends when the client has left; the rest of the answer is then read for a while and dropped
 	Uncut    bool            // the answer is read to its end even if the client has left
-	Limit    time.Duration   // for the answer's header, and for its body; 0: the Client's, and none
+	Limit    time.Duration   // bounds the wait for the answer's header, and the time for its body; 0: as the Client does, and not at all
 	Listener Listener
 	Pulse    func() // called after each Config.PulseTime of silence inside the answer, by the goroutine that reads it; may be nil
 
@@ -188,14 +188,14 @@ func WithExchange(ctx context.Context, x *Exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
 
-// noListener takes the place of a listener that is absent.
+// noListener is the listener of an exchange that has none.
 type noListener struct{}
 
-func (noListener) Runs(time.Time) {}
-func (noListener) Heard([]byte)   {}
-func (noListener) Ended()         {}
+func (noListener) Runs(time.Time)  {}
+func (noListener) Received([]byte) {}
+func (noListener) Ended()          {}
 
-// Reset makes an ended exchange ready for another one. It keeps memory, and nothing that was in it.
+// Reset makes an ended exchange ready for another one. It keeps the memory, but none of its contents.
 func (x *Exchange) Reset() {
 	head := answerHead{header: x.head.header, values: x.head.values}
 	clear(head.header)
@@ -208,8 +208,8 @@ type Listener interface {
 	// Runs is called while the exchange goes on: before each large piece of the request, and before each wait for bytes of the
 	// answer's body. Both goroutines may call it concurrently.
 	Runs(now time.Time)
-	// Heard is called with each piece of the answer's body, and MUST NOT keep it.
-	Heard(piece []byte)
+	// Received is called with each piece of the answer's body, and MUST NOT keep it.
+	Received(piece []byte)
 	// Ended is called once, when the body is closed.
 	Ended()
 }
@@ -260,7 +260,7 @@ func (e *Error) Unreached() string {
 	return "The service could not be reached"
 }
 
-// explain returns which failure an error is. sent: a byte of the request has left.
+// explain classifies an error. sent: a byte of the request has left.
 func explain(err error, sent bool) *Error {
 	switch {
 	case !sent:

@@ -20,7 +20,7 @@ const (
 	longest      = 60 * time.Second // from the first byte sent to the last one read
 	largest      = 32 << 20         // bytes of a picture
 	together     = 8                // downloads at a time; more wait
-	inside       = 256              // downloads, those that wait, and those whose readers do not read; more are refused
+	inside       = 256              // downloads, including those that wait and those whose readers stall; more are refused
 	moment       = time.Second      // how long a reader may stall and keep its place
 	piece        = 64 << 10         // bytes that are read and written at a time
 	maxRedirects = 2
@@ -43,7 +43,7 @@ type FetchConfig struct {
 	Networks []netip.Prefix // further networks that hosts may be in, such as 10.0.0.0/8; empty: only public addresses
 
 	Resolver *net.Resolver // nil: the system's
-	Tunnel   *Tunnel       // the way out of the house; nil: direct, by the system's authorities
+	Tunnel   *Tunnel       // the outbound proxy; nil: none, and the system's root certificates
 }
 
 // Fetcher downloads result pictures from the hosts that an operator lists, and from no address inside the operator's networks.
@@ -53,7 +53,7 @@ type Fetcher struct {
 	hosts  []Host
 	client *http.Client
 	slots  chan struct{}
-	inside atomic.Int64 // downloads, also those that wait
+	inside atomic.Int64 // downloads, including those that wait
 	bounds bounds
 }
 
@@ -79,8 +79,7 @@ func (f *Fetcher) Allowed() bool { return len(f.hosts) > 0 }
 
 // Copy downloads a picture into w in pieces of 64 KiB and returns its media type, detected from its first bytes. It waits for one
 // of the 8 places until ctx ends; a reader that does not read for a second gives up its place until it does. Before the first
-// write it has judged the address, the status, the type and the length that the host announced; after an error w may have a part
-// of the picture.
+// write it checks the address, the status, the type and the announced length; after an error w may have a part of the picture.
 func (f *Fetcher) Copy(ctx context.Context, w io.Writer, address string) (contentType string, err error) {
 	if !f.Allowed() {
 		return "", ErrOff
@@ -104,7 +103,7 @@ func (f *Fetcher) Copy(ctx context.Context, w io.Writer, address string) (conten
 	defer func() { _ = answer.Body.Close() }()
 	contentType, err = f.copy(place, answer)
 	if ended := ctx.Err(); ended != nil {
-		err = ended // a host that sees the connection end may end its answer in time to be read, as if it were whole
+		err = ended // a host that sees the connection end may end its answer early, and it may be read as if it were whole
 	}
 	return contentType, err
 }
@@ -218,7 +217,7 @@ func (p *place) leave() {
 	p.fetcher.inside.Add(-1)
 }
 
-// Write writes to the reader. It gives the place back if that takes longer than a moment.
+// Write writes to the reader. It gives the place back if the write takes longer than a moment.
 func (p *place) Write(b []byte) (int, error) {
 	stalls := time.AfterFunc(p.fetcher.bounds.moment, func() { <-p.fetcher.slots })
 	n, err := p.to.Write(b)

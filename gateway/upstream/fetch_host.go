@@ -45,7 +45,7 @@ func hostOf(address netip.Addr) string {
 	return address.String()
 }
 
-// matches reports whether the pattern has the host of u.
+// matches reports whether the pattern covers the host of u.
 func (p Host) matches(u *url.URL) bool {
 	pattern, port := string(p), ""
 	if at := strings.LastIndexByte(pattern, ':'); at >= 0 && !strings.HasSuffix(pattern, "]") {
@@ -60,8 +60,6 @@ func (p Host) matches(u *url.URL) bool {
 	}
 	return host == pattern
 }
-
-var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
 // judge reads the address of a picture and judges it.
 func (f *Fetcher) judge(address string) (*url.URL, error) {
@@ -91,8 +89,8 @@ func (f *Fetcher) judgeURL(u *url.URL) error {
 	return fmt.Errorf("%w: its host is not listed", ErrAddress)
 }
 
-// strange reports whether r is not of a host's name, address or port. Letters outside ASCII would be rewritten before the
-// connection, so that another name is looked up than was judged.
+// strange reports whether r occurs in no host's name, address or port. Letters outside ASCII would be rewritten before the
+// connection, so that the name that is looked up is not the one that was judged.
 func strange(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_:[]", r)
 }

@@ -11,11 +11,11 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Guard says how addresses that others chose are connected to. The zero Guard connects to public addresses, directly.
+// Guard has the settings for connections to addresses that others chose. The zero Guard connects to public addresses, directly.
 type Guard struct {
-	Networks []netip.Prefix // that may be connected to, beside public addresses; nil: none
+	Networks []netip.Prefix // allowed beside public addresses; nil: none
 	Resolver *net.Resolver  // nil: the system's
-	Tunnel   *Tunnel        // the way out of the house; nil: direct, by the system's authorities
+	Tunnel   *Tunnel        // the outbound proxy; nil: none, and the system's root certificates
 }
 
 // Guarded returns a transport for addresses that others chose: it connects only to public addresses and to those in the networks. It
@@ -33,8 +33,8 @@ func Guarded(g Guard) *http.Transport {
 	}
 }
 
-// dial connects to an address that the guard lets pass. A proxy would look names up by itself, and connect to what it finds: so it is told
-// an address that was judged, never a name.
+// dial connects to an address that the guard allows. A proxy would look names up itself and connect to what it finds, so it is asked for
+// an address that was judged, never for a name.
 func (g *Guard) dial(ctx context.Context, guard *ssrf.Guardian, network, address string) (net.Conn, error) {
 	direct := &net.Dialer{Timeout: connectFor, Resolver: g.Resolver, Control: guard.Safe}
 	host, port, err := net.SplitHostPort(address)
@@ -65,7 +65,7 @@ func (g *Guard) dial(ctx context.Context, guard *ssrf.Guardian, network, address
 	return nil, err
 }
 
-// judge is the guard's error for an address, to be connected to at a port.
+// judge returns the guard's error for a connection to an address; to is the address with its port.
 func judge(guard *ssrf.Guardian, at netip.Addr, to string) error {
 	network := "tcp6"
 	if at.Is4() {
@@ -88,11 +88,11 @@ func IsGuarded(err error) bool {
 // azure is the platform service of Azure's machines: the one metadata address that is neither private nor link-local.
 var azure = netip.MustParsePrefix("168.63.129.16/32")
 
-// newGuard judges each address that is connected to, right before the connection. A name is resolved once, and the guard sees
-// that very address; a name that leads elsewhere a moment later changes nothing. Public addresses pass: outside the special
+// newGuard returns a guard that judges each address right before the connection. A name is resolved once, and the guard judges the address
+// that is connected to, so a name that changes its address a moment later changes nothing. Public addresses pass: outside the special
 // ranges of IANA's registries (private, loopback, link-local, shared, NAT64, IPv4 inside IPv6, and so on), and the given networks.
 //
-// The ranges are the library's, which is made from the registries; ours would age.
+// The ranges are those of the library, which is generated from the registries; a list of our own would become outdated.
 func newGuard(networks []netip.Prefix) *ssrf.Guardian {
 	var v4, v6 []netip.Prefix
 	for _, network := range networks {

@@ -16,7 +16,7 @@ type needle struct {
 }
 
 const (
-	// mostBackslashes is how many may come before one letter: those of two letters in JSON that is quoted four times over.
+	// mostBackslashes is how many may precede one letter: as many as two letters have in JSON that is quoted four times.
 	mostBackslashes = 32
 	// longestLetter is how many bytes a letter takes at most.
 	longestLetter = mostBackslashes + len("u0000")
@@ -50,7 +50,7 @@ func rarest(text string) (at int) {
 	return at
 }
 
-// cover writes asterisks over the needle wherever it is.
+// cover overwrites each occurrence of the needle with asterisks.
 func (n *needle) cover(text []byte) {
 	if !n.mayBeIn(text) {
 		return
@@ -93,7 +93,7 @@ func (n *needle) mayBeIn(text []byte) bool {
 	}
 }
 
-// opens is where to begin to cover a needle at i, so that the text stays JSON: a backslash that belongs to the first letter is
+// opens returns where to begin to cover a needle at i, so that the text stays JSON: a backslash that belongs to the first letter is
 // covered with it, and one that is escaped itself stays.
 func opens(text []byte, i int) int {
 	if text[i] == '\\' {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// StaysBelow reports whether the path behind a forwarded prefix stays below it, however the service decodes it, whatever it strips
+// StaysBelow reports whether the path after a forwarded prefix stays below it, however the service decodes it, whatever it strips
 // from a segment: parameters (..;a=b), a query or a fragment (..?a), blanks and dots at its ends, and whatever it makes of
 // characters outside ASCII.
 func StaysBelow(rest string) bool {
@@ -28,7 +28,7 @@ func StaysBelow(rest string) bool {
 	return !strings.Contains(folded, "%") && !blankSegment(folded) && (isASCII(decoded) || !dotsInASCII(decoded, folded))
 }
 
-// blankSegment reports whether a segment is only dots and blanks, its parameters taken off.
+// blankSegment reports whether a segment without its parameters has only dots and blanks.
 func blankSegment(path string) bool {
 	for segment := range segments(path) {
 		if strings.Trim(segment, blanksAndDots) == "" {
@@ -38,10 +38,10 @@ func blankSegment(path string) bool {
 	return false
 }
 
-// blanksAndDots has a plus, too, which some read as a blank.
+// blanksAndDots includes the plus, which some services read as a blank.
 const blanksAndDots = " .+"
 
-// segments are those between slashes of both kinds, without their parameters, queries and fragments.
+// segments yields the parts between slashes and backslashes, without their parameters, queries and fragments.
 func segments(path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for segment := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {

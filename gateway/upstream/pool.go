@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -19,7 +20,7 @@ const (
 	idleConns = 512
 )
 
-// Config has the operator's settings for the way to the service. Every field is required unless its comment says otherwise.
+// Config has the operator's settings for connections to the service. Every field is required unless its comment says otherwise.
 type Config struct {
 	URL *url.URL // scheme and host of the service
 
@@ -29,7 +30,7 @@ type Config struct {
 	DrainTime      time.Duration // to read the rest of an answer whose client has left
 	PulseTime      time.Duration // the silence inside an answer after which an exchange's pulse is called; see [Exchange.Pulse]
 
-	Tunnel *Tunnel // the way out of the house; nil: direct, by the system's authorities
+	Tunnel *Tunnel // the outbound proxy; nil: none, and the system's root certificates
 
 	Keep    []string         // the headers of answers that are needed, in canonical form; others may be missing; nil: all are needed
 	Now     func() time.Time // the clock
@@ -62,14 +63,10 @@ func newPool(config *Config) *pool {
 	return p
 }
 
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
 func hostPort(u *url.URL) string {
-	if u.Port() != "" {
-		return u.Host
-	}
-	if u.Scheme == "https" {
-		return net.JoinHostPort(u.Hostname(), "443")
-	}
-	return net.JoinHostPort(u.Hostname(), "80")
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), defaultPorts[u.Scheme]))
 }
 
 // get returns an idle connection that can carry a request, or a new one. now is when the exchange begins.
@@ -154,7 +151,7 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// layers puts onto a wire what is between it and HTTP: a tunnel, and TLS.
+// layers adds to a wire what runs between it and HTTP: a tunnel, and TLS.
 func (p *pool) layers(ctx context.Context, w *wire) (layer net.Conn, err error) {
 	layer = w
 	if p.tunnel != nil {

@@ -23,7 +23,7 @@ type Secrets struct {
 type hidden struct{ keys, hosts []string }
 
 // NewSecrets takes the keys and the addresses of all accounts, and the secrets that the new ones replace; nil: none. Answers to
-// requests with a key that was replaced may still arrive, so what was there before the last changes is covered, too.
+// requests with a replaced key may still arrive, so keys and addresses that were replaced lately are also covered.
 func NewSecrets(keys []Secret, bases []*url.URL, before *Secrets) *Secrets {
 	s := new(Secrets)
 	for _, key := range keys {
@@ -49,10 +49,10 @@ func add(list []string, texts ...string) []string {
 	return list
 }
 
-// mostReplaced bounds the keys, and the addresses, that were replaced and are covered: the latest.
+// mostReplaced is how many of the keys, and of the addresses, that were replaced last are covered.
 const mostReplaced = 64
 
-// and is these texts and, behind them, those of before, the oldest left out if there are too many.
+// and returns these texts followed by those of before, without the oldest if there are too many.
 func (h hidden) and(before hidden) (all hidden) {
 	all.keys, all.hosts = add(slices.Clone(h.keys), before.keys...), add(slices.Clone(h.hosts), before.hosts...)
 	all.keys, all.hosts = all.keys[:min(len(all.keys), mostReplaced)], all.hosts[:min(len(all.hosts), mostReplaced)]
@@ -79,7 +79,7 @@ func (s *Secrets) RedactKeys(text []byte) {
 	}
 }
 
-// begins returns the length of text without an end that following bytes may complete to a needle.
+// begins returns the length of text without an end that the next bytes may complete to a needle.
 func (s *Secrets) begins(text []byte) int {
 	end := len(text)
 	for i := range s.needles {

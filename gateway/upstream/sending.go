@@ -47,8 +47,8 @@ func (s *sending) begin(x *Exchange, body *outgoing, fault error) error {
 	return nil
 }
 
-// portions writes a large body, and calls the listener before each piece. It writes no more than the announced length: what
-// followed would be read as another request.
+// portions writes a large body, and calls the listener before each piece. It writes no more than the announced length: the service
+// would read more bytes as another request.
 type portions struct {
 	conn     *conn
 	listener Listener
@@ -129,7 +129,7 @@ var (
 type outgoing struct {
 	io.ReadCloser
 	length int64 // -1: unknown
-	read   bool  // from
+	read   bool  // reading has begun
 	closed bool
 }
 
@@ -226,7 +226,7 @@ func appendHead(head []byte, out *http.Request, length int64) []byte {
 	return append(head, "\r\n"...)
 }
 
-// sorted are the names of the headers to write. Those of the connection and of the body's length are written by the gateway itself.
+// sorted returns the names of the headers to write. The gateway itself writes those of the connection and of the body's length.
 func sorted(header http.Header) []string {
 	names := make([]string, 0, len(header))
 	for name := range header {

@@ -11,7 +11,7 @@ import (
 )
 
 // Stream passes a stream of events on, byte for byte, in pieces that end where events end. The ReverseProxy flushes after each
-// read, and some clients decode each piece alone: a piece that ended inside a character would garble it. An event that is
+// read, and some clients decode each piece by itself: a piece that ended inside a character would garble it. An event that is
 // larger than the reader's buffer is handed out in parts that end between characters, and one that is larger than longestPiece
 // is passed on in pieces that do.
 //
@@ -23,7 +23,7 @@ type Stream struct {
 	tail  []byte             // read and not passed on: the beginning of an event
 	ready []byte             // passed on and not handed out, in lent
 	lent  *[longestPiece]byte
-	err   error // the end of the stream, returned once the rest is handed out
+	err   error // the error that ended the stream, returned once the rest is handed out
 }
 
 // longestPiece is the longest part of a stream that is read before it is passed on.
@@ -59,8 +59,8 @@ func (f *Stream) Read(p []byte) (int, error) {
 	return f.hand(p), nil
 }
 
-// fill reads behind the first n bytes of piece until an event ends, and returns where to cut and how much there is. The cut is
-// 0 if the piece is full, and could be larger.
+// fill reads after the first n bytes of piece until an event ends, and returns where to cut and how much there is. The cut is
+// 0 if the piece is full and a larger one may hold the event.
 func (f *Stream) fill(piece []byte, n int) (end, have int) {
 	for n < len(piece) && f.err == nil {
 		var m int
@@ -80,7 +80,7 @@ func (f *Stream) fill(piece []byte, n int) (end, have int) {
 	return 0, n
 }
 
-// readLong reads an event that is larger than the reader's buffer, of which begun is the beginning, and passes it on.
+// readLong reads an event that is larger than the reader's buffer, beginning with begun, and passes it on.
 func (f *Stream) readLong(begun []byte) {
 	f.lent = longPieces.Get().(*[longestPiece]byte)
 	piece := f.lent[:]
@@ -90,7 +90,7 @@ func (f *Stream) readLong(begun []byte) {
 	f.pass(f.ready)
 }
 
-// hand copies the next part of what is ready, and gives the lent buffer back behind the last.
+// hand copies the next part of what is ready, and gives the lent buffer back after the last part.
 func (f *Stream) hand(p []byte) int {
 	n := copy(p, f.ready[:part(f.ready, len(p))])
 	if f.ready = f.ready[n:]; len(f.ready) == 0 {
@@ -112,7 +112,7 @@ func (f *Stream) giveBack() {
 	}
 }
 
-// within is where a full piece is cut that ends inside an event: between characters, and before a text that the next piece may
+// within returns where to cut a full piece that ends inside an event: between characters, and before a text that the next piece may
 // complete to the key or the address, unless that text fills the piece.
 func (f *Stream) within(piece []byte) int {
 	end := lastRune(piece)
@@ -130,7 +130,7 @@ func (f *Stream) pass(piece []byte) {
 	}
 }
 
-// part is how much of a piece goes into a buffer of that size. It ends between characters, and leaves the blank line that ends
+// part returns how much of a piece goes into a buffer of that size. The part ends between characters, and leaves the blank line that ends
 // an event whole.
 func part(piece []byte, size int) int {
 	if len(piece) <= size {

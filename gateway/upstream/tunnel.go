@@ -18,25 +18,25 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// Tunnel is the way out of a house through its proxy, by CONNECT: TLS goes from end to end, so the proxy sees the service's name and no
-// key. The zero Tunnel is the direct way, and so is nil. It is safe for concurrent use.
+// Tunnel connects through the operator's outbound proxy with CONNECT: TLS is end to end, so the proxy sees the service's name and no key.
+// The zero Tunnel connects directly, and so does nil. It is safe for concurrent use.
 type Tunnel struct {
-	// Roots are the authorities of certificates at its other end, and of a proxy's under TLS, as they are now: they are asked for at each new
-	// connection. Nil, or none: the system's.
+	// Roots returns the root certificates for the other end, and for a proxy under TLS. It is called at each new connection. Nil, or a nil
+	// pool: the system's.
 	Roots func() *x509.CertPool
-	// Reread is the proxy's text as it is now, of which user and password count at each new connection. Nil: they do not change.
+	// Reread returns the proxy's URL as it is set now. Each new connection takes its user and password. Nil: they do not change.
 	Reread func() Secret
 
 	proxy *url.URL
 	to    func(*url.URL) (*url.URL, error)
 }
 
-// ErrProxy is the error of a text that is no address of a proxy.
+// ErrProxy is the error for a text that is not the URL of a proxy.
 var ErrProxy = errors.New("not an address of a proxy")
 
-// ParseTunnel returns the way through a proxy, http://host:port or https://user:password@host:port, except to what direct lists: hosts,
-// domains such as .example.com, addresses and networks, comma-separated. What is on this machine is always reached directly. Without a
-// proxy it is nil. Its error is [ErrProxy].
+// ParseTunnel returns the tunnel through a proxy, http://host:port or https://user:password@host:port; nil: the text is empty. direct lists
+// what is connected to without the proxy: hosts, domains such as .example.com, addresses and networks, comma-separated. This machine
+// always is. The error is [ErrProxy].
 func ParseTunnel(proxy Secret, direct string) (*Tunnel, error) {
 	text := proxy.Reveal()
 	if text == "" {
@@ -50,7 +50,7 @@ func ParseTunnel(proxy Secret, direct string) (*Tunnel, error) {
 	return &Tunnel{proxy: u, to: config.ProxyFunc()}, nil
 }
 
-// addressOf reads the address of a proxy; nil: it is not one.
+// addressOf reads the URL of a proxy; nil: it is not one.
 func addressOf(proxy Secret) *url.URL {
 	u, err := url.Parse(proxy.Reveal())
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery+u.Fragment != "" {
@@ -59,8 +59,8 @@ func addressOf(proxy Secret) *url.URL {
 	return u
 }
 
-// now is the proxy with the user and password of now.
-func (t *Tunnel) now() *url.URL {
+// current returns the proxy's URL with the current user and password.
+func (t *Tunnel) current() *url.URL {
 	if t.Reread != nil {
 		if u := addressOf(t.Reread()); u != nil {
 			moved := *t.proxy
@@ -71,8 +71,8 @@ func (t *Tunnel) now() *url.URL {
 	return t.proxy
 }
 
-// DialContext connects to an address, by the proxy or directly: the function that [http.Transport] wants. By its Proxy the transport would
-// ask for http addresses without CONNECT.
+// DialContext connects to an address, through the proxy or directly. It is for [http.Transport], whose own Proxy would ask for http
+// addresses without CONNECT.
 func (t *Tunnel) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	if t.leadsTo(&url.URL{Scheme: "https", Host: address}) == nil {
 		return new(net.Dialer).DialContext(ctx, network, address)
@@ -86,7 +86,7 @@ const handshakeFor = 10 * time.Second
 // dialer connects to an address, as [http.Transport] asks for it.
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
-// securely connects by dial, and then under TLS, by the authorities of now. A transport would keep those of its start.
+// securely adds TLS to dial, with the current root certificates. A transport would keep those of its start.
 func (t *Tunnel) securely(dial dialer) dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -105,12 +105,12 @@ func (t *Tunnel) securely(dial dialer) dialer {
 	}
 }
 
-// DialTLSContext is DialContext and TLS on it, likewise.
+// DialTLSContext is DialContext with TLS.
 func (t *Tunnel) DialTLSContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return t.securely(t.DialContext)(ctx, network, address)
 }
 
-// trusting is a configuration with the authorities of now.
+// trusting returns a configuration with the current root certificates.
 func (t *Tunnel) trusting(config *tls.Config) *tls.Config {
 	if t == nil || t.Roots == nil {
 		return config
@@ -120,12 +120,12 @@ func (t *Tunnel) trusting(config *tls.Config) *tls.Config {
 	return config
 }
 
-// Transport is this way for a few calls in minutes: it keeps no connection.
+// Transport returns a transport for occasional calls through the tunnel: it keeps no connection.
 func (t *Tunnel) Transport() *http.Transport {
 	return &http.Transport{DialContext: t.DialContext, DialTLSContext: t.DialTLSContext, DisableKeepAlives: true}
 }
 
-// leadsTo is the tunnel on the way to a service; nil: the way is direct.
+// leadsTo returns the tunnel to use for a URL; nil: connect directly.
 func (t *Tunnel) leadsTo(service *url.URL) *Tunnel {
 	if t == nil || t.proxy == nil {
 		return nil
@@ -136,12 +136,12 @@ func (t *Tunnel) leadsTo(service *url.URL) *Tunnel {
 	return t
 }
 
-// ProxyError is the error of a proxy that refuses the way to the service.
+// ProxyError is the error of a proxy that refuses to connect to the service.
 type ProxyError struct {
 	Status int // of its answer
 }
 
-// Error has nothing of the answer but its status.
+// Error quotes nothing of the answer but its status.
 func (e *ProxyError) Error() string {
 	return fmt.Sprintf("the proxy answered CONNECT with %d %s", e.Status, http.StatusText(e.Status))
 }
@@ -177,7 +177,7 @@ func (t *Tunnel) open(ctx context.Context, conn net.Conn, address string) (net.C
 		conn = secure
 	}
 	connect := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {"sluice"}}}
-	if user := t.now().User; user != nil {
+	if user := t.current().User; user != nil {
 		password, _ := user.Password()
 		connect.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 	}

@@ -11,14 +11,14 @@ import (
 const deadlineSlack = 64
 
 // wire is the socket of a connection to the service, below TLS. It adds two things to net.Conn: it bounds the time in which
-// the service takes no byte, however long the whole write takes, and it can be read without waiting.
+// the service takes no byte, however long the whole write takes, and it can read without waiting.
 type wire struct {
 	*net.TCPConn
 	raw     syscall.RawConn
 	now     func() time.Time
 	silence time.Duration // the longest time in which the service may take no byte
-	writeBy time.Time     // the deadline in force for writing
-	readBy  time.Time     // and for reading an answer's header; zero: another one
+	writeBy time.Time     // the write deadline in force
+	readBy  time.Time     // the read deadline in force if it is for an answer's header; else zero
 	leaving bool          // TLS writes its close_notify, which nothing waits for
 	glance  bool          // reads take what is available and do not wait
 	records *records      // nil: without TLS
@@ -85,7 +85,7 @@ func (w *wire) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// partial reports whether a part of a TLS record has arrived, which TLS does not pass on.
+// partial reports whether only a part of a TLS record has arrived; TLS does not pass it on.
 func (w *wire) partial() bool { return w.records != nil && w.records.have > 0 }
 
 // records follows TLS records, to know whether the bytes so far end with a whole one.

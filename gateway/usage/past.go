@@ -71,7 +71,7 @@ func (u *Reports) past(ctx context.Context, a *Asker, now time.Time) (p pastUse,
 	return p, done, err
 }
 
-// asks returns the value of a parameter of a query, and reports whether it has that. Malformed parts are passed over.
+// asks returns the value of a parameter, and reports whether the query has it. Malformed parts are skipped.
 func asks(query, name string) (value string, ok bool) {
 	for part := range strings.SplitSeq(query, "&") {
 		if of, value, _ := strings.Cut(part, "="); of == name {
@@ -101,7 +101,7 @@ func (u *Reports) keys(ctx context.Context, a *Asker, all bool, at time.Time) (l
 	return list, err
 }
 
-// inside calls take with the standings of the first parts of a team.
+// inside calls take with the standings of a team's parts: of all its keys, or of the first values of its tag.
 func (u *Reports) inside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time, take func(*limit.Standing)) error {
 	standings, err := u.accounts.LookInside(ctx, team, k, at)
 	names := map[string]bool{}
@@ -123,7 +123,7 @@ func (u *Reports) ledger(ctx context.Context, team *teams.Team, by limit.ScopeKi
 	return entries, err
 }
 
-// inTurn waits until the team has no other report and this process reads no other ledger, then reads one.
+// inTurn waits until the team has no other report and this process reads no other ledger, and then reads.
 func (u *Reports) inTurn(ctx context.Context, team string, read func(context.Context) error) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, ledgerPatience)
 	defer cancel()

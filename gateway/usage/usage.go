@@ -29,7 +29,8 @@ type usageBody struct {
 	OpenTasks  usageTasks            `json:"open_tasks"`
 	Tags       []usageTag            `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
 	Keys       []usageKey            `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
-	// Ledger is the team's use by day, model, endpoint and unit, or with by by day, tag or key, and unit, or with kinds by kind; absent unless the query names days.
+	// Ledger is the team's use by day, model, endpoint and unit, or with by by day, tag or key, and unit, or with kinds by kind; absent unless
+	// the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
 }
 
@@ -51,7 +52,7 @@ type usageCount struct {
 	Used  int64  `json:"used"`
 }
 
-// countOf is a count with a team's limit; 0: no limit.
+// countOf returns a count with a team's limit; 0: no limit.
 func countOf(used, limit int64) usageCount {
 	if limit == 0 {
 		return usageCount{Used: used}
@@ -88,7 +89,7 @@ type Reports struct {
 	reading  chan struct{} // has room for the one request that reads a ledger
 }
 
-// New makes reports of what these know.
+// New makes reports from what these parts know.
 func New(a Accounts, l *loads.Loads, t *tasks.Tasks) *Reports {
 	return &Reports{accounts: a, loads: l, tasks: t, reading: make(chan struct{}, 1)}
 }
@@ -101,7 +102,7 @@ type Asker struct {
 	Query string // the parameters
 }
 
-// ErrQuery is the error of a query that cannot be answered. The text around it is for the client.
+// ErrQuery is the error of a query that cannot be answered. Its text is for the client.
 type ErrQuery struct{ Text string }
 
 func (e *ErrQuery) Error() string { return e.Text }
@@ -139,7 +140,7 @@ func (u *Reports) Report(ctx context.Context, a *Asker) (text []byte, done func(
 // openTasks lists the team's newest tasks that have not ended.
 func (u *Reports) openTasks(ctx context.Context, team string) []usageTask {
 	open := []usageTask{}
-	page, _ := u.tasks.List(ctx, team, cache.Filter{Size: 100, Open: true}) // if the tasks are not known, they are left out
+	page, _ := u.tasks.List(ctx, team, cache.Filter{Size: 100, Open: true}) // tasks that cannot be read are left out
 	for i := range page.Tasks {
 		if t := &page.Tasks[i]; !t.Answer.Status.Final() {
 			open = append(open, usageTask{t.Task, t.Model, t.Answer.Status})
@@ -148,7 +149,7 @@ func (u *Reports) openTasks(ctx context.Context, team string) []usageTask {
 	return open
 }
 
-// endpointsOf lists the endpoints that a team may use. If the teams file lists none, the team may use all but one, so they are
+// endpointsOf lists the endpoints that a team may use. If the teams file lists none, the team may use all except one, so they are
 // listed.
 func endpointsOf(t *teams.Team) []string {
 	uses := t.Uses()

@@ -15,8 +15,8 @@ const (
 	usualBuffer = 2 << 10
 	// keptFor is how long buffers are kept that no request needs.
 	keptFor = 10 * time.Second
-	// muchDropped is how many bytes are dropped before the collector is run for them. By itself it would let the heap grow to a
-	// multiple of what is lent and kept first.
+	// muchDropped is how many bytes are dropped before the garbage collector is run for them. By itself it would first let the heap
+	// grow to a multiple of what is lent and kept.
 	muchDropped = 16 << 20
 )
 
@@ -29,22 +29,22 @@ type Buffers struct {
 	mu       sync.Mutex
 	total    int64 // bytes lent and kept
 	idle     int64 // bytes kept
-	dropped  int64 // bytes dropped that the collector was not run for
+	dropped  int64 // bytes dropped since the collector was last run for them
 	collects bool  // the collector runs
-	kept     map[int64]*shelf
+	kept     map[int64]*sizeClass
 	aged     time.Time
 }
 
-// shelf has the kept buffers of one size.
-type shelf struct {
+// sizeClass has the kept buffers of one size.
+type sizeClass struct {
 	buffers [][]byte
-	least   int // how few it had since the last ageing: no request needed these
+	least   int // the fewest buffers since the last ageing: no request needed these
 }
 
-// NewBuffers keeps buffers as long as they and the lent ones are within three quarters of the budget for bodies: memory that was
-// dropped and not collected yet is in addition.
+// NewBuffers keeps buffers while kept and lent ones are within three quarters of the budget for bodies. Memory that was dropped and is
+// not collected yet comes in addition.
 func NewBuffers(budget int64) *Buffers {
-	return &Buffers{most: budget / 4 * 3, kept: make(map[int64]*shelf)}
+	return &Buffers{most: budget / 4 * 3, kept: make(map[int64]*sizeClass)}
 }
 
 // usual has the memory of usual bodies.
@@ -66,7 +66,7 @@ func (b *Buffers) Lend(size int64) []byte {
 	return make([]byte, size)
 }
 
-// again returns a kept buffer; nil: a new one is to be made.
+// again returns a kept buffer; nil: a new one must be made.
 func (b *Buffers) again(size int64) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *Buffers) GiveBack(buffer []byte) {
 		return
 	}
 	if b.kept[size] == nil {
-		b.kept[size] = new(shelf)
+		b.kept[size] = new(sizeClass)
 	}
 	b.kept[size].buffers = append(b.kept[size].buffers, buffer)
 }
@@ -131,7 +131,7 @@ func (b *Buffers) collect() {
 	}()
 }
 
-// makeRoom drops kept buffers until what is left is within bounds.
+// makeRoom drops kept buffers until the rest is within bounds.
 func (b *Buffers) makeRoom() {
 	for size, s := range b.kept {
 		for b.total > b.most && len(s.buffers) > 0 {
@@ -165,7 +165,7 @@ func (b *Buffers) dropOld(now time.Time) {
 	}
 }
 
-func (s *shelf) take() []byte {
+func (s *sizeClass) take() []byte {
 	last := len(s.buffers) - 1
 	buffer := s.buffers[last]
 	s.buffers[last] = nil
@@ -174,7 +174,7 @@ func (s *shelf) take() []byte {
 	return buffer
 }
 
-// rounded is the next of the eight sizes between two powers of two.
+// rounded rounds up to the next of eight sizes between two powers of two.
 func rounded(size int64) int64 {
 	step := int64(1) << max(bits.Len64(uint64(size-1))-4, 0)
 	return (size + step - 1) / step * step
@@ -199,7 +199,7 @@ func NewCopyBuffers() httputil.BufferPool {
 func (p *copyBuffers) Get() []byte  { return p.pool.Get().(*[copyBuffer]byte)[:] }
 func (p *copyBuffers) Put(b []byte) { p.pool.Put((*[copyBuffer]byte)(b)) }
 
-// streamBuffers is copyBuffers of streams.
+// streamBuffers is copyBuffers with the smaller buffers of streams.
 type streamBuffers struct{ pool sync.Pool }
 
 // NewStreamBuffers lends a proxy the buffers with which it copies streams.

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
 // ClientOf is the client's address without a port: the peer's, or if that is a trusted proxy, the last address in X-Forwarded-For
-// that is not a trusted proxy's. Entries before it may be forged. If an entry is not an address, the entry behind it is the last
-// that is known.
+// that is not a trusted proxy's. Entries before it may be forged. If an entry is not an address, the entry after it is the
+// client.
 func ClientOf(r *http.Request, trusted []netip.Prefix) string {
 	client := hostOf(r.RemoteAddr)
 	if len(trusted) == 0 || !trusts(trusted, client) {
@@ -50,12 +51,7 @@ func trusts(trusted []netip.Prefix, client string) bool {
 		return false
 	}
 	address = address.Unmap().WithZone("")
-	for _, network := range trusted {
-		if network.Contains(address) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(trusted, func(network netip.Prefix) bool { return network.Contains(address) })
 }
 
 // hostOf removes the port from an address as package net writes it, and the brackets of IPv6.
@@ -88,7 +84,7 @@ func forwardedAddress(entry string) (string, bool) {
 	if address.Is4() {
 		return text, true // it has one form only
 	}
-	return address.Unmap().WithZone("").String(), true // a zone belongs to the proxy's own links
+	return address.Unmap().WithZone("").String(), true // a zone names a link of the proxy
 }
 
 // CORS lets pages of the operator's origins call the gateway from a browser. Keys come in the Authorization header and never
@@ -98,8 +94,8 @@ type CORS struct {
 	origins map[string][]string // each origin as the value of a header
 }
 
-// NewCORS lets pages of these origins, as browsers write them, read answers, and of their headers those in exposed, a
-// comma-separated list. It returns nil if there are no origins.
+// NewCORS lets pages of these origins, as browsers write them, read answers and the headers in exposed, a comma-separated list. It
+// returns nil if there are no origins.
 func NewCORS(origins []string, exposed string) *CORS {
 	if len(origins) == 0 {
 		return nil
@@ -120,7 +116,7 @@ var (
 	preflightAge = []string{"7200"}
 )
 
-// Stamp sets the headers of every answer, refusals too: without them a page learns of a refusal only that it failed.
+// Stamp sets the headers of every answer, also of refusals: without them a page only learns that its request failed.
 func (c *CORS) Stamp(answer, request http.Header) {
 	if answer["Vary"] == nil {
 		answer["Vary"] = varyOrigin
@@ -138,8 +134,8 @@ func (c *CORS) origin(request http.Header) []string {
 	return nil
 }
 
-// Method returns the method to route by. A preflight asks for another's: it is an OPTIONS request of a listed origin. All
-// others are routed by their own method.
+// Method returns the method to route by. A preflight, which is an OPTIONS request of a listed origin, is routed by the method that it
+// asks for, and every other request by its own.
 func (c *CORS) Method(r *http.Request) (method string, preflight bool) {
 	if r.Method != http.MethodOptions || c.origin(r.Header) == nil {
 		return r.Method, false
@@ -161,11 +157,11 @@ func (c *CORS) Preflight(answer, request http.Header, methods string) {
 	}
 }
 
-// longestWait is the longest wait that a client may prefer.
+// longestWait bounds the wait that a client may ask for.
 const longestWait = 60 * time.Second
 
-// PreferredWait reads how long a client prefers to wait, "Prefer: wait=10" in whole seconds; more than 60 count as 60. A malformed preference
-// is ignored; without one ok is false.
+// PreferredWait reads how long a client wants to wait, "Prefer: wait=10" in whole seconds; more than 60 count as 60. ok is false without a
+// preference, or with a malformed one.
 func PreferredWait(h http.Header) (wait time.Duration, ok bool) {
 	for _, line := range h["Prefer"] {
 		for preference := range strings.SplitSeq(line, ",") {

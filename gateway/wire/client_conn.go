@@ -54,7 +54,7 @@ func (c *clientConn) Read(p []byte) (int, error) {
 	}
 }
 
-// Write writes on where a deadline that is no longer wanted ended it.
+// Write continues after a deadline that is no longer wanted.
 func (c *clientConn) Write(p []byte) (written int, err error) {
 	for {
 		if err := c.write.begin(); err != nil {
@@ -79,10 +79,10 @@ func (c *clientConn) SetReadDeadline(t time.Time) error { return c.read.change(t
 // SetWriteDeadline implements [net.Conn].
 func (c *clientConn) SetWriteDeadline(t time.Time) error { return c.write.change(t) }
 
-// NetConn is the connection below. TLS's has it under the same name.
+// NetConn returns the connection below, as [tls.Conn] does.
 func (c *clientConn) NetConn() net.Conn { return c.Conn }
 
-// CloseWrite ends what is sent. net/http does that before it closes the connection of a client that is still sending.
+// CloseWrite closes the sending side. net/http does that before it closes the connection of a client that is still sending.
 func (c *clientConn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok {
@@ -91,7 +91,7 @@ func (c *clientConn) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// deadline is that of a connection's reads, or of its writes.
+// deadline is the deadline of a connection's reads, or of its writes.
 type deadline struct {
 	set func(time.Time) error // sets the socket's
 
@@ -110,7 +110,7 @@ func (past) Error() string   { return "the deadline has passed" }
 func (past) Timeout() bool   { return true }
 func (past) Temporary() bool { return true }
 
-// longAgo is before every deadline but those that end what waits immediately.
+// longAgo is before every deadline except those that end reads and writes immediately.
 var longAgo = time.Unix(1<<30, 0)
 
 // isPast reports whether nothing may wait.
@@ -120,7 +120,7 @@ func (d *deadline) isPast() bool {
 	return !d.wanted.IsZero() && d.wanted.Before(longAgo)
 }
 
-// change notes a deadline. It also ends what already waits, even if it is earlier than the one before.
+// change notes a deadline. It also applies to a read or write that already waits, even if it is earlier than the last one.
 func (d *deadline) change(t time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,7 +144,7 @@ func (d *deadline) begin() error {
 	return nil
 }
 
-// end is called after a read or write, and reports whether it was ended before its time.
+// end is called after a read or write, and reports whether a deadline ended it too early.
 func (d *deadline) end(err error) (early bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package wire knows the inside of net/http: the deadlines of its connections, which of them are open and which a request works on, how
-// much stack its writer needs, and how it is made to end a connection. It lends the memory of bodies, and knows whose
-// a connection is and which pages may read answers. It knows nothing of what requests ask for.
+// Package wire depends on the inside of net/http: on the deadlines of its connections, on which of them are open and which a request
+// works on, on how much stack its writer needs, and on how it ends a connection. It also lends the memory of bodies, finds the client's
+// address, and decides which pages may read answers. It knows nothing of what requests ask for.
 package wire
 
 import (
@@ -25,12 +25,12 @@ func (c *connection) put(place int)                 { c.place = place }
 type peer struct {
 	network netip.Prefix
 	open    int
-	idle    heaped[*connection] // the one that is idle longest first
+	idle    heaped[*connection] // the one that has been idle longest comes first
 	place   int                 // among those with idle connections; -1: it has none
 }
 
-// before reports whether a connection of p is closed before one of another peer: that of the peer with more of them, and at equal
-// numbers the one that is idle longer. Proxies come last, because others use their connections soon.
+// before reports whether a connection of p is closed before one of the other peer: the peer with more connections comes first, then the
+// one whose connection has been idle longer. Proxies come last, because other clients soon use their connections.
 func (p *peer) before(other *peer) bool {
 	switch {
 	case (p.network == allProxies) != (other.network == allProxies):
@@ -43,7 +43,7 @@ func (p *peer) before(other *peer) bool {
 
 func (p *peer) put(place int) { p.place = place }
 
-// ranked is what knows its place in a heap.
+// ranked is an element of a heap that knows its place.
 type ranked[T any] interface {
 	before(other T) bool
 	put(place int)
@@ -54,7 +54,7 @@ var (
 	_ ranked[*peer]       = (*peer)(nil)
 )
 
-// heaped is a heap.
+// heaped is a heap whose elements know their places.
 type heaped[T ranked[T]] []T
 
 // Len implements [heap.Interface].

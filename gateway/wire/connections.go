@@ -31,7 +31,7 @@ type Connections struct {
 	givers heaped[*peer] // those with idle connections
 	clock  uint64        // counts the changes of connections
 	ended  int           // idle ones that made room, since the start
-	closed int           // new ones for which there was no room, since the start
+	closed int           // new ones closed for lack of room, since the start
 	last   time.Time     // when the bound was last reached
 	logged time.Time     // when that was last logged
 }
@@ -39,10 +39,10 @@ type Connections struct {
 // Config says how many connections a listener may have, and for whom.
 type Config struct {
 	Listener string // its name in the log and in readiness
-	Setting  string // what sets Most; empty: nothing does
+	Setting  string // the setting that sets Most; empty: none does
 	Most     int
 	Proxies  []netip.Prefix // trusted: without a limit by address; may be empty
-	Begun    Beginning      // when a request keeps its connection from being idle
+	Begun    Beginning      // from when a request keeps its connection from being idle
 	Log      *slog.Logger
 }
 
@@ -60,7 +60,7 @@ func (l *Listeners) Bound(server *http.Server, config Config) {
 	*l = append(*l, bounded)
 }
 
-// State is the line in readiness: an error with the listeners whose bound was reached within the last minute.
+// State is the line in readiness: an error that names the listeners whose bound was reached within the last minute.
 func (l Listeners) State() error {
 	var list []string
 	for _, one := range l {
@@ -74,7 +74,7 @@ func (l Listeners) State() error {
 	return errors.New(strings.Join(list, "; "))
 }
 
-// watch bounds the connections of a server. It learns of them by net/http's states.
+// watch bounds the connections of a server, which it follows by net/http's states.
 func (c *Connections) watch(server *http.Server) {
 	server.ConnState = func(conn net.Conn, state http.ConnState) {
 		switch state {
@@ -108,10 +108,10 @@ func (c *Connections) admit(conn net.Conn) {
 	}
 }
 
-// ofOne is how many connections one address may have, unless it is a trusted proxy's.
+// ofOne is how many connections one address may have that is not a trusted proxy's.
 func (c *Connections) ofOne() int { return max(1, c.config.Most/4) }
 
-// enter counts a new connection and returns the one to close for it: nil, if there is room, or the new one, if none is idle.
+// enter counts a new connection and returns the connection to close for it: nil if there is room, the new one if none is idle.
 func (c *Connections) enter(conn net.Conn) (ended net.Conn) {
 	network := c.clientOf(conn)
 	c.mu.Lock()
@@ -168,7 +168,7 @@ func (c *Connections) isOpen(conn net.Conn) bool {
 	return c.open[conn] != nil
 }
 
-// work notes that one request more, or less, works on a connection, and reports whether it is open.
+// work counts a request that begins (more is 1) or ends (-1) to work on a connection, and reports whether the connection is open.
 func (c *Connections) work(conn net.Conn, more int) (open bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,7 +198,7 @@ func (c *Connections) remove(left *connection) {
 	c.setIdle(left, false)
 }
 
-// setIdle keeps the orders in which connections are closed. It MUST be called after each change of a peer.
+// setIdle maintains the orders in which connections are closed. It MUST be called after each change of a peer.
 func (c *Connections) setIdle(changed *connection, idle bool) {
 	client := changed.peer
 	if changed.place >= 0 {
@@ -234,7 +234,7 @@ func (c *Connections) state() error {
 		c.config.Listener, bound, c.ofOne(), c.ended, c.closed)
 }
 
-// allProxies is the client that trusted proxies' connections count for.
+// allProxies is the network that connections of trusted proxies count for.
 var allProxies netip.Prefix
 
 // clientOf is the network that a connection counts for.

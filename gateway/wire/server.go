@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// SlowStart is the time in which a client may send any part of a body, however little that is.
+// SlowStart is the time in which a client may send as little of a body as it likes.
 const SlowStart = 10 * time.Second
 
 // NewServer returns the server for one of Sluice's listeners. Its timeouts for a whole request and a whole answer apply to what
@@ -47,8 +47,8 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return clientListener{listener}, nil
 }
 
-// Apart runs a part of a stream's way that needs much stack on another goroutine. This one's stack would grow, and stay large
-// while the stream lasts. It panics with what the part panics with.
+// Apart runs a part of a request that needs much stack on another goroutine: this one's stack would grow, and stay large while the
+// stream or wait lasts. It panics with the value that the part panics with.
 func Apart(part func()) {
 	var p any
 	ended := make(chan struct{})
@@ -66,8 +66,8 @@ func Apart(part func()) {
 	}
 }
 
-// EndConnection has net/http's writer end the connection after the answer, whose header may have left. A reader that passes its limit
-// does that, and no other call.
+// EndConnection makes net/http's writer end the connection after the answer, whose header may have left. Only a reader that passes its
+// limit does that.
 func EndConnection(bare http.ResponseWriter) {
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(bare, io.NopCloser(strings.NewReader("x")), 0))
 }
@@ -94,16 +94,13 @@ func RetryAfter(after time.Duration, luck float64) int {
 
 // IsStream reports whether an answer is a stream of events, by its header.
 func IsStream(h http.Header) bool {
-	for _, given := range h["Content-Type"] {
-		media, _, _ := strings.Cut(given, ";")
-		return strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
-	}
-	return false
+	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
 }
 
 // InboundNames are the headers of an answer that a team may see. The others name the account or the service's hosts, or
-// belong to the connection with the service (cookies, CORS, caching). A replay repeats only ReplayNames. A poll's are set by
-// itself. docs/architecture.md, Adding a header of an answer, lists the places.
+// belong to the connection with the service (cookies, CORS, caching). A replay repeats only ReplayNames; a poll sets its own.
+// docs/architecture.md, Adding a header of an answer, lists the places.
 var InboundNames = [...]string{"Content-Type", "Retry-After", "X-Request-Id"}
 
 // AnswerNames are the headers of an answer that are read at all.

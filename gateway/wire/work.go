@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Beginning is when a request begins to work. Before that its connection is idle and may be closed for another: a client that
+// Beginning is when a request begins to work. Before that its connection is idle and may be closed for another, so a client that
 // only begins a request, or has no key, keeps no place.
 type Beginning int
 
@@ -21,19 +21,19 @@ const (
 	AfterKey                   // when [AcceptKey] reports that its key is valid
 )
 
-// connectionOf is the key of a request's connection in its context, and of its work.
+// connectionOf is the key of a request's connection in its context, and workOf that of its work.
 type connectionOf struct{}
 
 type workOf struct{}
 
-// work is one request, which may work on its connection.
+// work is one request, which may have begun to work on its connection.
 type work struct {
 	all   *Connections
 	conn  net.Conn
 	begun atomic.Bool
 }
 
-// working has the requests of a handler work on their connections. A request that no server read from a connection just runs.
+// working counts the requests of a handler that work on their connections. A request that no server read from a connection just runs.
 func (c *Connections) working(handler http.Handler, begun Beginning) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, served := r.Context().Value(connectionOf{}).(net.Conn)
@@ -49,7 +49,7 @@ func (c *Connections) working(handler http.Handler, begun Beginning) http.Handle
 		switch {
 		case begun == AfterKey:
 			r = r.WithContext(context.WithValue(r.Context(), workOf{}, one))
-		case r.ContentLength == 0: // of HTTP/2 a request without a body has one, too
+		case r.ContentLength == 0: // over HTTP/2 a request without a body also has a Body
 			one.mustBegin()
 		default:
 			whole := *r
@@ -105,7 +105,7 @@ func (b *wholeBody) Read(p []byte) (int, error) {
 // unreadTime is how long a client may leave an answer unread before its connection counts as idle.
 const unreadTime = time.Second
 
-// unread is the answer to a request that needs no key. While its client does not read, the request does not work: else a client
+// unread is the answer to a request that needs no key. While its client does not read, the request does not work: otherwise a client
 // that asks for much and reads nothing would keep a place until a write times out.
 type unread struct {
 	http.ResponseWriter

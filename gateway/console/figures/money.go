@@ -78,7 +78,7 @@ func (f *Figures) Money(ctx context.Context, p access.Person, q MoneyQuery) (m M
 	if m, err = f.sum(ctx, q.By, whole, &b, parted, asked); err == nil && before != nil {
 		m.Was = new(Money)
 		*m.Was, err = f.sum(ctx, q.By, whole, &b, parted, before)
-		if today := dayOf(now); err == nil && slices.Contains(asked, today) {
+		if today := price.DayOf(now); err == nil && slices.Contains(asked, today) {
 			m.Running = new(Money)
 			*m.Running, err = f.sum(ctx, q.By, whole, &b, parted, []int{today})
 		}

@@ -68,7 +68,7 @@ func (a *Answer) Delta(dst []byte, news *conversation.Delta) []byte {
 	return append(append(dst, '}'), a.tail...)
 }
 
-// appendCall appends what is new in a call. Its id, type and name are there once, because clients join what they get.
+// appendCall appends what is new in a call. Its id, type and name appear only once, because clients join the pieces.
 func appendCall(dst []byte, call *conversation.CallDelta) []byte {
 	dst = strconv.AppendInt(append(dst, `{"index":`...), int64(call.Index), 10)
 	if call.ID != nil {

@@ -30,13 +30,13 @@ type chat struct {
 	usage      bool // stream_options.include_usage
 	limits     int  // how many of max_tokens and max_completion_tokens are given
 	tools      []byte
-	choice     int // 1 and the place of tool_choice among the parameters; 0: none
+	choice     int // 1 + the place of tool_choice among the parameters; 0: none
 	parameters conversation.Parameters
 	warnings   conversation.Warnings
 }
 
-// read reads a request. It refuses one that lacks a member or combines members in a wrong way. Duplicate members are refused in the
-// objects that it reads; all others pass into the service's request, and the gateway refuses them when it reads that, at a bounded cost.
+// read reads a request, and refuses one that lacks a member or combines members wrongly. It refuses duplicate members in the objects that
+// it reads. Those in other objects pass into the service's request, where the gateway refuses them, at a bounded cost.
 func (c *chat) read(body []byte) error {
 	var stream, options, usage []byte
 	err := conversation.Members(body, conversation.Places{
@@ -59,7 +59,7 @@ func (c *chat) read(body []byte) error {
 	return err
 }
 
-// member takes any other member. One that the service has no counterpart of is dropped if its value asks for nothing, and otherwise
+// member takes any other member. A member without a counterpart at the service is dropped if its value asks for nothing, and otherwise
 // refused.
 func (c *chat) member(name, value []byte) error {
 	idle := false
@@ -74,7 +74,7 @@ func (c *chat) member(name, value []byte) error {
 	case "logit_bias", "functions":
 		idle = rawjson.IsEmpty(value)
 	case "modalities":
-		idle = isTextAlone(value)
+		idle = isTextOnly(value)
 	case "function_call":
 		idle = rawjson.IsWord(value, "none")
 	case "audio", "prediction", "moderation", "web_search_options": // an empty web_search_options asks for a search
@@ -113,7 +113,7 @@ func (c *chat) pass(name, value []byte) error {
 	return nil
 }
 
-// checkToolChoice refuses all values but auto, none, required, or one function.
+// checkToolChoice refuses all values except auto, none, required, and one function.
 func checkToolChoice(value []byte) error {
 	switch {
 	case rawjson.IsWord(value, "auto"), rawjson.IsWord(value, "none"), rawjson.IsWord(value, "required"),
@@ -123,7 +123,7 @@ func checkToolChoice(value []byte) error {
 	return conversation.BadRequest("tool_choice", `tool_choice: "auto", "none", "required" or an object with the type "function" is allowed.`)
 }
 
-// check checks what the members are together.
+// check checks the members together.
 func (c *chat) check(options []byte) error {
 	if err := conversation.CheckModel(c.model); err != nil {
 		return err
@@ -199,8 +199,8 @@ func Param(field string) string {
 	return name + rest
 }
 
-// isTextAlone reports whether a value is a list with no other element than "text".
-func isTextAlone(value []byte) bool {
+// isTextOnly reports whether a value is a list with no other element than "text".
+func isTextOnly(value []byte) bool {
 	for r := rawjson.Array(value); r.Element(); {
 		if !rawjson.IsWord(r.Value(), "text") {
 			return false

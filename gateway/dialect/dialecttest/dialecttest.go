@@ -1,4 +1,4 @@
-// Package dialecttest is what the tests of all dialects need: files of passages, models, and streams of the service.
+// Package dialecttest has what the tests of all dialects need: files of passages, models, and streams of the service.
 package dialecttest
 
 import (
@@ -54,7 +54,7 @@ func Passages(t *testing.T, directory, out string, translate func(name string, i
 	}
 }
 
-// Seeds hands over the inputs of the passages in these directories.
+// Seeds calls add with the inputs of the passages in these directories.
 func Seeds(f *testing.F, add func(in []byte), directories ...string) {
 	f.Helper()
 	for _, directory := range directories {
@@ -160,7 +160,7 @@ func Translated(in conversation.Dialect, native []byte, piece int) ([]byte, erro
 	return s.End(out)
 }
 
-// families are those of Models.
+// families has the families of Models.
 var families = policy.Families{
 	SyncImage: []policy.Pattern{"llm-image*"}, EditImage: []policy.Pattern{"gen2.6-image"}, Vision: []policy.Pattern{"llm-vl*"},
 }
@@ -185,8 +185,7 @@ func Judged(t *testing.T, r *conversation.Request) policy.Verdict {
 	return policy.Judge(nil, nil, &request)
 }
 
-// KeepRules checks the requests of the passages in a directory: what a translation adds or changes breaks no rule of the gateway, and
-// what it makes is one strict document.
+// KeepRules checks that the translations of the passages in a directory are strict documents that break no rule of the gateway.
 func KeepRules(t *testing.T, directory string, translate func([]byte, *conversation.Models) (*conversation.Request, error)) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join("testdata", directory, "*.txt"))

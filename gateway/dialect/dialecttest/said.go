@@ -13,7 +13,7 @@ import (
 	"sluice/gateway/conversation"
 )
 
-// Failing is what a check needs of a test, by whichever library it runs.
+// Failing is what a check needs of a test, of package testing or rapid.
 type Failing interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -89,8 +89,8 @@ func (s *Said) Frames(t *rapid.T) (documents []string) {
 	return append(documents, s.document("", "", nil, 0, s.Finish))
 }
 
-// cut cuts a text into pieces that are not empty. The second does not begin with the first: no reader could tell such pieces from
-// frames that repeat the text.
+// cut cuts a text into pieces that are not empty. The second piece does not begin with the first: no reader could distinguish such pieces
+// from frames that repeat the text.
 func cut(t *rapid.T, text string) (pieces []string) {
 	runes := []rune(text)
 	for len(runes) > 0 {

@@ -14,17 +14,17 @@ type Answer struct {
 	begun  bool   // message_start is written
 	blocks int    // that have begun
 	open   string // what the last block is: thinking, text, tool_use; empty: it has ended, or none has begun
-	called int    // 1 and the index of the call that is open
-	calls  bool   // any has come
+	called int    // 1 + the index of the open call; 0: none was opened
+	calls  bool   // the answer has a call
 	later  []later
 	finish []byte // the service's word, a raw string
 }
 
-// later is a block that follows the one of an open call, which may still go on; its own call has no name yet, otherwise.
+// later is a block that is written at the end, because an open call may still go on, or because its own call has no name yet.
 type later struct {
 	kind  string
 	index int               // of the call in the answer
-	call  conversation.Call // of any other block its Arguments are the text
+	call  conversation.Call // the Arguments of any other block are its text
 }
 
 // Begin implements [conversation.Dialect].
@@ -61,7 +61,7 @@ func appendCall(dst []byte, call *conversation.Call) []byte {
 	return append(rawjson.AppendText(dst, "name", call.Name), `,"input":`...)
 }
 
-// input is what a tool is called with, as an object. Arguments that are none are its one member.
+// input is a tool's input as an object. Arguments that are no object become its only member.
 func input(call *conversation.Call) []byte {
 	switch value := call.Input(); {
 	case rawjson.Kind(value) == '{':
@@ -72,8 +72,8 @@ func input(call *conversation.Call) []byte {
 	return append(rawjson.AppendText([]byte("{"), "arguments", call.Arguments), '}')
 }
 
-// stopReason is Anthropic's word. The service does not say which of several stops it was. An answer with calls ends with tool_use, even if the
-// service calls that a stop, as OpenAI does where a call was forced: clients answer calls only after this word.
+// stopReason is Anthropic's word for how an answer ended. The service does not say which of several stops it was. An answer with calls ends
+// with tool_use, even if the service calls that a stop, as OpenAI does where a call was forced: clients answer calls only after this word.
 func stopReason(finish []byte, called bool) string {
 	switch {
 	case rawjson.IsWord(finish, "length"):
@@ -86,10 +86,10 @@ func stopReason(finish []byte, called bool) string {
 	return "end_turn"
 }
 
-// appendUsage appends the usage. Anthropic counts what a cache had apart from the rest of the input.
+// appendUsage appends the usage. Anthropic counts cached tokens apart from the rest of the input.
 func appendUsage(dst []byte, u conversation.Usage) []byte {
 	number := func(count []byte) int64 {
-		n, _ := strconv.ParseInt(string(count), 10, 64) // of nil 0
+		n, _ := strconv.ParseInt(string(count), 10, 64) // 0 for nil
 		return n
 	}
 	cached, created := number(u.Cached), number(u.Created)

@@ -16,8 +16,7 @@ func Speaks(path string, header map[string][]string) bool {
 // Ping is the event by which the client of a silent stream knows that it goes on.
 const Ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
 
-// Present moves a key from x-api-key, where this dialect has it, to where keys of teams are looked for. A client that has one there
-// already keeps it.
+// Present moves a key from x-api-key, this dialect's header for it, to Authorization, unless the client has also sent that.
 func Present(header map[string][]string) {
 	if keys := header["X-Api-Key"]; len(keys) == 1 && len(header["Authorization"]) == 0 {
 		header["Authorization"] = []string{"Bearer " + keys[0]}

@@ -72,7 +72,7 @@ func writeResults(d *conversation.Draft, content []byte) (others bool, err error
 	return others || !results, err
 }
 
-// eachBlock adds a content to the open turn: a text, or the blocks that are handed over.
+// eachBlock adds a content to the open turn: a text, or blocks, for each of which it calls take.
 func eachBlock(d *conversation.Draft, member string, content []byte, take func(b block) error) error {
 	return d.Content(member, content, func(r *strictjson.Reader) error {
 		var b block
@@ -93,7 +93,7 @@ func eachBlock(d *conversation.Draft, member string, content []byte, take func(b
 	})
 }
 
-// say writes a text or a picture. What was thought is left out.
+// say writes a text or a picture, and leaves thinking out.
 func (b *block) say(d *conversation.Draft) error {
 	switch word := rawjson.Decoded(b.word); string(word) {
 	case "thinking", "redacted_thinking":

@@ -46,7 +46,7 @@ type request struct {
 	toolList, choice        []byte
 	tools                   []conversation.Tool
 	left                    conversation.Left
-	alone                   bool // no two tools may be called at once
+	serial                  bool // no two tools may be called at once
 	stream                  bool
 	warnings                conversation.Warnings
 }
@@ -80,7 +80,7 @@ func (q *request) read(body []byte) error {
 	return cmp.Or(q.readFormat(rawjson.Find(output, "format")), q.check())
 }
 
-// readFormat checks the form of the answer. inner is output_config.format, the newer member's.
+// readFormat checks the form of the answer. inner is output_config.format, the newer member.
 func (q *request) readFormat(inner []byte) error {
 	member := "output_format"
 	if !rawjson.Absent(inner) {
@@ -115,7 +115,7 @@ func (q *request) check() error {
 	return q.choose()
 }
 
-// thinks reports whether the model is told to think.
+// thinks reports whether the model is asked to think.
 func (q *request) thinks() bool {
 	return q.thinking != nil && !rawjson.IsWord(rawjson.Find(q.thinking, "type"), "disabled")
 }
@@ -147,7 +147,7 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 	if len(q.tools) > 0 {
 		d.Tools(q.tools)
 		d.Parameter("tool_choice", q.choice)
-		if q.alone {
+		if q.serial {
 			d.Parameter("parallel_tool_calls", []byte("false"))
 		}
 	}
@@ -158,7 +158,7 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 	return r, nil
 }
 
-// readTools reads the tools. Those of Anthropic's servers are left out.
+// readTools reads the tools. Tools that run on Anthropic's servers are left out.
 func (q *request) readTools() error {
 	if err := conversation.Each("tools", q.toolList, q.readTool); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (q *request) choose() (err error) {
 	given := q.choice
 	q.choice = nil
 	kind := rawjson.Find(given, "type")
-	q.alone = string(rawjson.Find(given, "disable_parallel_tool_use")) == "true"
+	q.serial = string(rawjson.Find(given, "disable_parallel_tool_use")) == "true"
 	switch {
 	case given == nil, rawjson.IsWord(kind, "auto"):
 	case rawjson.IsWord(kind, "none"):
@@ -223,7 +223,7 @@ var members = map[string]string{
 	"parameters.stop": "stop_sequences", "parameters.response_format": "output_config.format",
 }
 
-// schemas has the client's names inside of a tool and of the form of an answer.
+// schemas replaces the service's names inside a tool and inside the form of an answer by the client's.
 var schemas = strings.NewReplacer(".function.parameters", ".input_schema", ".function.", ".", ".json_schema", "")
 
 // Param returns the member of a request that was translated to a field of the service's request. It is empty if there is none.

@@ -19,10 +19,10 @@ func (a *Answer) Delta(dst []byte, news *conversation.Delta) []byte {
 		dst = append(appendUsage(dst, conversation.ReadUsage(news.Usage)), "}}\n\n"...)
 	}
 	if len(news.Thinking) > 0 {
-		dst = a.tell(dst, "thinking", news.Thinking)
+		dst = a.sayInTurn(dst, "thinking", news.Thinking)
 	}
 	if len(news.Text) > 0 {
-		dst = a.tell(dst, "text", news.Text)
+		dst = a.sayInTurn(dst, "text", news.Text)
 	}
 	for i := range news.Calls {
 		dst = a.call(dst, &news.Calls[i])
@@ -56,8 +56,8 @@ func (a *Answer) Fail(dst []byte, refused *conversation.Refusal) []byte {
 	return append(AppendError(append(dst, "event: error\ndata: "...), a.head.ID, refused), "\n\n"...)
 }
 
-// tell says a piece of what is thought or said, unless a call is open, which may still go on.
-func (a *Answer) tell(dst []byte, kind string, piece []byte) []byte {
+// sayInTurn writes a piece of thinking or text, or keeps it for later while a call is open, which may still go on.
+func (a *Answer) sayInTurn(dst []byte, kind string, piece []byte) []byte {
 	if a.open != "tool_use" {
 		return a.say(dst, kind, piece)
 	}
@@ -69,7 +69,7 @@ func (a *Answer) tell(dst []byte, kind string, piece []byte) []byte {
 	return dst
 }
 
-// say writes a piece of what is thought or said, in a block of this kind.
+// say writes a piece of thinking or text, in a block of this kind.
 func (a *Answer) say(dst []byte, kind string, piece []byte) []byte {
 	if a.open != kind {
 		dst = a.beginBlock(a.endBlock(dst), kind)
@@ -86,8 +86,8 @@ func (a *Answer) say(dst []byte, kind string, piece []byte) []byte {
 	return a.piece(dst, delta, kind, piece)
 }
 
-// call writes what is new in a call. The first one that has a name is written as it comes. Blocks follow each other, and the service may
-// go on with a call after the next has begun: so the others wait for the end.
+// call writes what is new in a call. The first call with a name is written as it arrives. Blocks follow each other, but the service may go
+// on with a call after the next has begun, so the other calls wait for the end.
 func (a *Answer) call(dst []byte, news *conversation.CallDelta) []byte {
 	a.calls = true
 	if a.called == 0 && len(news.Name) > 0 && len(a.later) == 0 {
@@ -103,7 +103,7 @@ func (a *Answer) call(dst []byte, news *conversation.CallDelta) []byte {
 	return dst
 }
 
-// waiting is a call that waits.
+// waiting finds a call that waits, or adds it.
 func (a *Answer) waiting(index int) *conversation.Call {
 	for i := range a.later {
 		if it := &a.later[i]; it.kind == "tool_use" && it.index == index {

@@ -31,7 +31,7 @@ func (a *Answer) Whole(dst []byte, answer *conversation.Answer) []byte {
 	return a.appendResponse(dst, a.status(), nil, &usage)
 }
 
-// status is the response's, by the service's word for how it ended.
+// status is the response's status, by the service's word for how it ended.
 func (a *Answer) status() string {
 	if a.reason() != "" {
 		return incomplete
@@ -39,7 +39,7 @@ func (a *Answer) status() string {
 	return completed
 }
 
-// reason says why the response is incomplete; empty: it is not.
+// reason is why the response is incomplete; empty: it is complete.
 func (a *Answer) reason() string {
 	switch {
 	case rawjson.IsWord(a.finish, "length"):
@@ -74,7 +74,7 @@ func (a *Answer) appendResponse(dst []byte, status string, refused *conversation
 	return append(appendUsage(append(dst, `,"usage":`...), usage), '}')
 }
 
-// itemStatus is an item's: the last one of a response that is not whole is not whole either.
+// itemStatus is an item's status: the last item of a response that is not complete is incomplete.
 func (a *Answer) itemStatus(it *item, response string) string {
 	if response != completed && it.number == len(a.items)-1 {
 		return incomplete

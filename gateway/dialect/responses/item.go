@@ -17,8 +17,8 @@ const (
 	customCall
 )
 
-// words are those of the kinds: the type, the beginning of an id, that of the events about the text, and the member with the text. What has a
-// part has the event about that, its place, its type, and the members beside the text in the part and in the events about the text.
+// words has the words of each kind: its type, the prefixes of its ids and of the events about its text, and the member with its text. A
+// kind with a part also has the prefix of the events about the part, its place, its type, and further members of the part and of events.
 var words = [...]struct{ word, prefix, event, text, partEvent, place, part, beside, logprobs string }{
 	reasoning: {
 		word: "reasoning", prefix: "rs_", event: "response.reasoning_summary_text.", text: "text",
@@ -36,7 +36,7 @@ var words = [...]struct{ word, prefix, event, text, partEvent, place, part, besi
 type item struct {
 	kind   kind
 	call   int    // index of the call in the answer
-	text   []byte // what is thought or said, or the arguments of a call
+	text   []byte // thinking or text, or the arguments of a call
 	id     []byte // of a call
 	name   []byte // of a call: the service's name of the tool, and the client's once the item was added
 	space  []byte // the tool's namespace, a raw string; nil: none
@@ -45,7 +45,7 @@ type item struct {
 	number int    // in the output
 }
 
-// progress are the words for an item's status.
+// The words for an item's status.
 const (
 	inProgress = "in_progress"
 	completed  = "completed"
@@ -54,7 +54,7 @@ const (
 
 // output is what an answer has said so far.
 type output struct {
-	id    string // the request's, of which the items' are made
+	id    string // the request's id, from which the ids of items are made
 	tools []tool // whose calls come back in another form than a function's
 	items []item
 }
@@ -136,7 +136,7 @@ func (o *output) take(c *conversation.Choice) {
 	}
 }
 
-// add adds an item, in the memory of another answer's.
+// add adds an item, in the memory of an earlier answer's item.
 func (o *output) add(of kind) *item {
 	if len(o.items) < cap(o.items) {
 		o.items = o.items[:len(o.items)+1]
@@ -156,7 +156,7 @@ func (o *output) last() *item {
 	return &o.items[len(o.items)-1]
 }
 
-// callOf is the item of a call; nil: it has none yet.
+// callOf finds the item of a call; nil: it has none yet.
 func (o *output) callOf(index int) *item {
 	for i := range o.items {
 		if it := &o.items[i]; it.kind >= functionCall && it.call == index {
@@ -166,7 +166,7 @@ func (o *output) callOf(index int) *item {
 	return nil
 }
 
-// complete makes what a custom tool is called with of the whole arguments: the one of the function that stands for it. Others are taken as
+// complete reads the input of a custom tool from the whole arguments of the function that stands for it. Arguments of another form stay as
 // they are.
 func (it *item) complete() {
 	if it.kind != customCall {

@@ -35,7 +35,7 @@ type request struct {
 	warnings                   conversation.Warnings
 }
 
-// read reads a request. Members that it does not know are refused: none would reach the service.
+// read reads a request. It refuses members that it does not know, because they would not reach the service.
 func (q *request) read(body []byte) error {
 	var stream, text, reasoning []byte
 	err := conversation.Members(body, conversation.Places{
@@ -62,7 +62,7 @@ func (q *request) read(body []byte) error {
 		conversation.Group("reasoning", reasoning, efforts, conversation.Unsupported), q.check())
 }
 
-// unsent accepts a member that is sent nowhere, or refuses it.
+// unsent accepts a member that is not sent to the service, or refuses it.
 func unsent(name, value []byte) error {
 	switch string(name) {
 	case "store", "metadata", "client_metadata", "user", "include", "service_tier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
@@ -148,7 +148,7 @@ func (q *request) writeParameters(d *conversation.Draft) {
 	d.Thinking(q.effort != nil, conversation.Thinks(q.effort))
 }
 
-// appendFormat moves the members of a schema's format to where the service and chats have them.
+// appendFormat moves the members of a format with a schema to their place in chats and at the service.
 func appendFormat(dst, format []byte) []byte {
 	if !rawjson.IsWord(rawjson.Find(format, "type"), "json_schema") {
 		return append(dst, format...)

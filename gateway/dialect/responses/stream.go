@@ -45,7 +45,7 @@ func (a *Answer) Fail(dst []byte, refused *conversation.Refusal) []byte {
 	return a.appendState(dst, "failed", "failed", refused, nil)
 }
 
-// say writes the next piece of what is thought or said.
+// say writes the next piece of thinking or text.
 func (a *Answer) say(dst []byte, of kind, piece []byte) []byte {
 	it := a.last()
 	if it == nil || it.kind != of || it.ended {
@@ -75,13 +75,13 @@ func (a *Answer) call(dst []byte, news *conversation.CallDelta) []byte {
 		dst = a.begin(dst, it)
 		fresh = it.text
 	}
-	if it.kind == customCall || len(fresh) == 0 { // what a custom tool is called with is known at the end
+	if it.kind == customCall || len(fresh) == 0 { // the input of a custom tool is known at the end
 		return dst
 	}
 	return a.appendPiece(dst, it, fresh)
 }
 
-// endText ends a thought or a message, after which something else follows.
+// endText ends thinking or a message before another item.
 func (a *Answer) endText(dst []byte) []byte {
 	if it := a.last(); it != nil && it.kind < functionCall {
 		return a.end(dst, it)
@@ -93,7 +93,7 @@ func (a *Answer) endText(dst []byte) []byte {
 func (a *Answer) begin(dst []byte, it *item) []byte {
 	it.added = true
 	whole := it.text
-	it.text = nil // it follows in pieces
+	it.text = nil // the text follows in pieces
 	dst = a.appendItemEvent(dst, it, "added", inProgress)
 	dst = a.appendPartEvent(dst, it, "added")
 	it.text = whole

@@ -13,7 +13,7 @@ import (
 type tools struct {
 	list   []tool
 	left   conversation.Left
-	forced []byte // what tool_choice is said to be; nil: auto
+	forced []byte // tool_choice as the answer repeats it; nil: auto
 }
 
 // tool is a tool that the service has as a function. Values are raw; nil: absent.
@@ -23,7 +23,7 @@ type tool struct {
 	custom          bool              // it takes one text
 }
 
-// read reads the tools in a namespace, or those in none. Those that the service lacks are left out; [request.choose] warns the client.
+// read reads the tools in a namespace, or in none. Tools that the service lacks are left out; [request.choose] warns the client.
 func (t *tools) read(list, namespace []byte) error {
 	return conversation.Each("tools", list, func(r *strictjson.Reader) error { return t.readTool(r, namespace) })
 }
@@ -55,7 +55,7 @@ func (t *tools) readTool(r *strictjson.Reader, namespace []byte) error {
 		return t.read(inner, it.name)
 	}
 	if it.custom = string(kind) == "custom"; it.custom {
-		it.native.Description, it.native.Parameters = explained(it.native.Description, format), []byte(textAlone)
+		it.native.Description, it.native.Parameters = explained(it.native.Description, format), []byte(textSchema)
 	}
 	it.native.Name = t.freeName(&it)
 	t.list = append(t.list, it)
@@ -90,7 +90,7 @@ func (q *request) choose() (err error) {
 	return conversation.BadRequest("tool_choice", `tool_choice: "auto", "none", "required", or an object with the type "function" or "custom" is allowed.`)
 }
 
-// freeName is the service's name of a tool: its own. Of two with the same name, the one in a namespace has that before it.
+// freeName is the service's name of a tool: its own. Of two tools with one name, the one in a namespace gets the namespace as a prefix.
 func (t *tools) freeName(it *tool) []byte {
 	for i := range t.list {
 		switch before := &t.list[i]; {
@@ -108,7 +108,7 @@ func (it *tool) qualified() []byte {
 	return rawjson.Quote(nil, string(rawjson.Decoded(it.namespace))+"__"+string(rawjson.Decoded(it.name)))
 }
 
-// native is the service's name of a tool that was called. One that is no longer there keeps the client's.
+// native is the service's name of a tool that was called. A tool that the request no longer has keeps the client's name.
 func (t *tools) native(namespace, name []byte) []byte {
 	for i := range t.list {
 		if it := &t.list[i]; sameText(it.name, name) && sameText(it.namespace, namespace) {
@@ -118,8 +118,8 @@ func (t *tools) native(namespace, name []byte) []byte {
 	return name
 }
 
-// sameText compares raw strings; those that are absent are the same. Only escapes make different texts the same, and each at most six times
-// as long.
+// sameText compares raw strings; two that are absent are equal. Only escapes let strings of different bytes be equal, and an escape is at
+// most six times as long as its character.
 func sameText(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -130,7 +130,7 @@ func sameText(a, b []byte) bool {
 	return rawjson.IsString(a) && rawjson.IsString(b) && bytes.Equal(rawjson.Decoded(a), rawjson.Decoded(b))
 }
 
-// room is how many bytes the tools need beyond what the client's take.
+// room is how many bytes more the service's tools need than the client's.
 func (t *tools) room() (size int) {
 	for i := range t.list {
 		size += 256
@@ -150,8 +150,8 @@ func (t *tools) natives() []conversation.Tool {
 	return list
 }
 
-// textAlone is the schema of a custom tool, whose one argument is a text.
-const textAlone = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
+// textSchema is the schema of a custom tool, whose only argument is a text.
+const textSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
 
 // explained is the description of a custom tool with the grammar of its text, if that has one: the service has no other place for it.
 func explained(description, format []byte) []byte {
@@ -163,7 +163,7 @@ func explained(description, format []byte) []byte {
 	return rawjson.Quote(nil, strings.TrimLeft(text, "\n")+string(rawjson.Decoded(definition)))
 }
 
-// renamed are the tools whose calls come back in another form than a function's. They hold no part of the body.
+// renamed returns the tools whose calls come back in another form than a function's. They hold no part of the body.
 func (t *tools) renamed() (list []tool) {
 	for i := range t.list {
 		if it := &t.list[i]; it.custom || it.namespace != nil {

@@ -58,19 +58,19 @@ func (b *bucket) Put(ctx context.Context, key string, o *Object) error {
 	_, err := b.client.PutObject(ctx, b.at.Bucket, b.at.Prefix+key, bytes.NewReader(o.Body), int64(len(o.Body)), minio.PutObjectOptions{
 		ContentType: o.Type, UserMetadata: meta, SendContentMd5: true, DisableMultipart: true,
 	})
-	return told(err)
+	return withoutText(err)
 }
 
 // Get implements [Store].
 func (b *bucket) Get(ctx context.Context, key string) (*Kept, error) {
 	object, err := b.client.GetObject(ctx, b.at.Bucket, b.at.Prefix+key, minio.GetObjectOptions{})
 	if err != nil {
-		return nil, told(err)
+		return nil, withoutText(err)
 	}
 	about, err := object.Stat()
 	if err != nil {
 		_ = object.Close()
-		return nil, told(err)
+		return nil, withoutText(err)
 	}
 	return &Kept{
 		ReadSeekCloser: object, Size: about.Size, Type: about.ContentType, Modified: about.LastModified,
@@ -88,7 +88,7 @@ func (b *bucket) List(ctx context.Context, prefix, after string, most int) (keys
 	defer enough()
 	for object := range b.client.ListObjectsIter(ctx, b.at.Bucket, options) {
 		if object.Err != nil {
-			return nil, told(object.Err)
+			return nil, withoutText(object.Err)
 		}
 		if keys = append(keys, object.Key[len(b.at.Prefix):]); len(keys) == most {
 			break
@@ -105,7 +105,7 @@ func (b *bucket) Delete(ctx context.Context, keys []string) (err error) {
 	}
 	close(objects)
 	for failed := range b.client.RemoveObjects(ctx, b.at.Bucket, objects, minio.RemoveObjectsOptions{}) {
-		if e := told(failed.Err); err == nil && !errors.Is(e, ErrAbsent) {
+		if e := withoutText(failed.Err); err == nil && !errors.Is(e, ErrAbsent) {
 			err = e
 		}
 	}
@@ -116,13 +116,14 @@ func (b *bucket) Delete(ctx context.Context, keys []string) (err error) {
 func (b *bucket) Sign(ctx context.Context, key string, valid time.Duration) (string, error) {
 	u, err := b.client.PresignedGetObject(ctx, b.at.Bucket, b.at.Prefix+key, valid, nil)
 	if err != nil {
-		return "", told(err)
+		return "", withoutText(err)
 	}
 	return u.String(), nil
 }
 
-// told is an error of the library. Those of the store's answers say only its code: their text may have a key's id.
-func told(err error) error {
+// withoutText returns an error of the library. For an answer of the store it has only the status and the code, because the text may have a
+// key's id.
+func withoutText(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -18,8 +18,8 @@ import (
 
 // Names beside those of objects, which no key has.
 const (
-	aboutEnd = ".about" // behind an object's: its metadata
-	newDir   = ".new"   // what is being written
+	aboutEnd = ".about" // after an object's name: its metadata
+	newDir   = ".new"   // has what is being written
 	staleNew = time.Hour
 )
 

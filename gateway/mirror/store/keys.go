@@ -21,8 +21,8 @@ func (k Keys) provider() *credentials.Credentials {
 	return credentials.NewChainCredentials([]credentials.Provider{&keyFile{}, &credentials.IAM{}})
 }
 
-// keyFile is the file of credentials. The library reads it once; this reads it at each call of the store, so that new keys count at once. A
-// file that cannot be read, or has no keys, changes nothing.
+// keyFile is the file of credentials. The library reads it once; keyFile reads it at each call of the store, so that new keys are used at
+// once. A file that cannot be read, or has no keys, changes nothing.
 type keyFile struct {
 	credentials.FileAWSCredentials
 	last credentials.Value
@@ -38,7 +38,7 @@ func (f *keyFile) RetrieveWithCredContext(cc *credentials.CredContext) (credenti
 	return now, err
 }
 
-// IsExpired implements [credentials.Provider]. What a program or a sign-on gave for a time is used for that time.
+// IsExpired implements [credentials.Provider]. Keys that a program or a sign-on gave for a time are used for that time.
 func (f *keyFile) IsExpired() bool {
 	return f.last.Expiration.IsZero() || f.FileAWSCredentials.IsExpired()
 }

@@ -1,5 +1,5 @@
 // Package store keeps pictures under keys, in a bucket of an object store that speaks S3's interface, or in a folder of this machine. It
-// knows bytes and their metadata; what they are, for how long they are kept and who may see them is package mirror's.
+// knows bytes and their metadata. Package mirror decides what they are, how long they are kept and who may see them.
 package store
 
 import (
@@ -18,14 +18,14 @@ var (
 	ErrUnsigned = errors.New("a folder signs no addresses")
 )
 
-// Store keeps objects. Keys are paths of letters, digits, dots, hyphens, underscores and tildes, without parts of only dots and without
-// ones that begin with a dot. It is safe for concurrent use by any number of processes.
+// Store keeps objects. Keys are paths of letters, digits, dots, hyphens, underscores and tildes, without parts that begin with a dot. It is
+// safe for concurrent use by any number of processes.
 type Store interface {
-	// Put MUST keep an object in place of what is there: whole, or not at all.
+	// Put MUST replace the object under the key: whole, or not at all.
 	Put(ctx context.Context, key string, o *Object) error
 	// Get MUST return what is kept, for the caller to close. Its error is [ErrAbsent] if nothing is.
 	Get(ctx context.Context, key string) (*Kept, error)
-	// List MUST return the keys that begin with a prefix, in the order of their bytes, from behind a key on, at most so many.
+	// List MUST return at most so many keys that begin with a prefix and sort after a key, in the order of their bytes.
 	List(ctx context.Context, prefix, after string, most int) ([]string, error)
 	// Delete MUST remove objects, and succeed for those that it does not keep.
 	Delete(ctx context.Context, keys []string) error
@@ -51,8 +51,8 @@ type Kept struct {
 	Modified time.Time
 }
 
-// Open opens the store at an address. secure connects to a bucket under TLS, as [http.Transport] asks for it; nil: by the system's
-// authorities. It connects to nothing.
+// Open opens the store at an address. secure connects to a bucket under TLS, as [http.Transport] asks for it; nil: with the system's
+// root certificates. It connects to nothing.
 func Open(a Address, keys Keys, secure func(ctx context.Context, network, address string) (net.Conn, error)) (Store, error) {
 	if a.Dir != "" {
 		return openFolder(a.Dir)

@@ -39,8 +39,8 @@ type Issuer struct {
 
 	Away       bool // it answers 503
 	NoRefresh  bool // it gives no refresh tokens
-	Userinfo   bool // it has that endpoint
-	NoUserinfo bool // which answers 503
+	Userinfo   bool // it has a userinfo endpoint
+	NoUserinfo bool // the userinfo endpoint answers 503
 	BareTokens bool // its ID tokens have no groups
 
 	Forge func(claims map[string]any) string // makes the ID token in place of the issuer; nil: the issuer does
@@ -49,7 +49,7 @@ type Issuer struct {
 	Asked   int      // requests for tokens and userinfo
 	Secrets []string // every code, token and secret that it gave out
 
-	codes  map[string]url.Values // the requests that they answer
+	codes  map[string]url.Values // the requests that the codes answer
 	tokens map[string]bool       // refresh and access tokens that work
 }
 

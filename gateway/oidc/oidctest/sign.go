@@ -29,7 +29,7 @@ func NewRSA(kid string) Signer {
 	return Signer{private, jose.JSONWebKey{Key: private.Public(), KeyID: kid, Use: "sig"}}
 }
 
-// Claims are those of a token.
+// Claims are the claims of a token.
 type Claims map[string]any
 
 // Sign makes a token. Its claims are any value that JSON can encode, or its text as [json.RawMessage]. An empty kid is left out.

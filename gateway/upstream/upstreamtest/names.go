@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Resolver is a resolver whose server, a real one, answers each question for an IPv4 address with the next of the addresses, and with the
-// last of them from then on.
+// Resolver returns a resolver with a real server. The server answers each question for an IPv4 address with the next address, and once it
+// is at the last, with that.
 func Resolver(t testing.TB, addresses ...string) *net.Resolver {
 	t.Helper()
 	server, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")

@@ -1,7 +1,8 @@
-// Package upstreamtest has for tests what stands between a gateway and others: a proxy of the house, and a server of names.
+// Package upstreamtest has an outbound proxy and a DNS server for tests.
 package upstreamtest
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"net/http"
@@ -10,13 +11,13 @@ import (
 	"testing"
 )
 
-// Proxy is a proxy that takes CONNECT for any name and leads to one address. It counts what it was asked.
+// Proxy is a proxy that takes CONNECT for any name and connects to one address. It counts its requests.
 type Proxy struct {
 	*httptest.Server
-	To    string       // host:port; empty: where it is asked for
+	To    string       // host:port; empty: the requested one
 	User  string       // user:password that it requires, else it answers 407; empty: it requires none
-	Asked atomic.Int64 // how often
-	Heard atomic.Value // the last method and address, a string
+	Asked atomic.Int64 // requests
+	Heard atomic.Value // the method and address of the last request, a string
 }
 
 // NewProxy starts a proxy, secure: under TLS.
@@ -43,11 +44,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "CANARY of the proxy", http.StatusProxyAuthRequired)
 		return
 	}
-	to := p.To
-	if to == "" {
-		to = r.Host
-	}
-	out, err := new(net.Dialer).DialContext(r.Context(), "tcp", to)
+	out, err := new(net.Dialer).DialContext(r.Context(), "tcp", cmp.Or(p.To, r.Host))
 	if err != nil {
 		http.Error(w, "", http.StatusBadGateway)
 		return

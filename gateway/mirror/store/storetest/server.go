@@ -25,7 +25,7 @@ type Server struct {
 	running *exec.Cmd
 }
 
-// Keys are those of every Server.
+// Keys are the keys of every Server.
 var Keys = store.Keys{ID: "sluice", Secret: "sluice-secret"}
 
 const bucket = "pictures"
