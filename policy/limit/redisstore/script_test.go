@@ -37,6 +37,7 @@ func TestForgottenScriptsCostTwoTrips(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.AddHook(counted)
+	replicasScript.known.Store(true) // as after an answer to another call
 	calls := make([]*call, 8)
 	for i := range calls {
 		calls[i] = r.begin(replicasScript, beatArgsOf(&r.Peer, time.Time{}, limit.Flight{Bound: 1}), replicasKey, partsKey)
