@@ -91,7 +91,7 @@ func (c *redisClaims) look(ctx context.Context) error {
 	known = len(c.restore) - known
 	// Tasks that have ended go first: a replica that finds such a task open queries it, and charges it again.
 	slices.SortStableFunc(c.restore, func(a, b *Claim) int { return cmp.Compare(flag(b.Final()), flag(a.Final())) })
-	return fmt.Errorf("Redis lost tasks, or was restarted (teams: %d); those known here are restored: %d", len(lost), known)
+	return fmt.Errorf("Redis lost tasks or was restarted; teams affected: %d; tasks restored from this process: %d", len(lost), known)
 }
 
 // restoreSome restores as many claims as one turn may. A failure ends the turn.

@@ -23,7 +23,7 @@ func (r *replica) end(task string) {
 	r.hear("search", task, cache.Succeeded, "end")
 }
 
-const lost1 = "lost tasks of 1 teams"
+const lost1 = "teams affected: 1;"
 
 // Redis loses its memory. A replica restores the tasks it knows, with their last answers, so that the others and the finisher
 // know them again. Ended tasks are not queried again, and the others not immediately.

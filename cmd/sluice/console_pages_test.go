@@ -159,7 +159,12 @@ func (c consoled) everyPage(key teams.NewKey, task string) {
 		paths = append(paths, link[1])
 	}
 	for _, path := range paths {
-		status, body := c.visit(theOperator, path, nil)
+		var status int
+		var body string
+		wait(c.T, path+" has its sums", func() bool { // a busy machine takes longer to make them than a page waits
+			status, body = c.visit(theOperator, path, nil)
+			return status != http.StatusServiceUnavailable || !strings.Contains(body, "added up")
+		})
 		if status != http.StatusOK {
 			c.Errorf("%s: %d", path, status)
 		}
