@@ -69,6 +69,10 @@ func TestTasksThatEndInAnOutageAreChargedOnce(t *testing.T) {
 	r.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 200
 	r.create(1, 1) // the team is known there
 	wait(t, "the first is charged", func() bool { return r.ledgerImages() == 1 })
+	wait(t, "its replica knows that", func() bool { // else it charges it again, because Redis will have lost it
+		_, text, err := ask(r.client, "http://"+r.gates[1].admin, "/readyz?verbose", "")
+		return err == nil && strings.Contains(text, "\nredis: ok\n")
+	})
 	r.server.kill()
 	ids := make([]string, 100)
 	together(ids, func(id *string) { *id = r.create(0, 1) })

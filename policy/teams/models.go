@@ -64,10 +64,10 @@ func (f *File) Names(team *Team, day int, more ...policy.Pattern) []string {
 	return slices.Compact(names)
 }
 
-// TextModel is a model with which a team can try a text, by the service's name: of those that the file names and the team may use, and its
-// key, which has models of its own (nil: it has not), the first that has a price of output; else the first that seems to write texts; else
-// the first of which nothing is known. Empty: there is none.
-func (f *File) TextModel(team *Team, own []policy.Pattern, day int) (model string) {
+// TextModel is a model with which a team can try a text, by the service's name: of those that the file names and that the team and its key
+// may use, the first with a price of output; else the first that seems to write texts; else the first without a price. own are the models
+// of the key; nil: the team's. Empty: there is none.
+func TextModel(f *File, team *Team, own []policy.Pattern, day int) (model string) {
 	best := 0
 	for _, name := range f.Names(team, day, own...) {
 		if name = f.Resolve(name); own != nil && !policy.MatchAny(own, name) {

@@ -37,12 +37,12 @@ func TestModelsAreListedForTheTeamsThatMayAskThem(t *testing.T) {
 		}
 	}
 	for team, want := range map[string]string{"all": "llm-max", "texts": "llm-max", "spends": "llm-max"} {
-		if got := file.TextModel(file.Team(team), nil, 20261121); got != want {
+		if got := teams.TextModel(file, file.Team(team), nil, 20261121); got != want {
 			t.Errorf("team %s tries %q, want %q", team, got, want)
 		}
 	}
 	for own, want := range map[policy.Pattern]string{"llm-own": "llm-own", "llm-t*": "llm-turbo", "gen*": "", "none*": ""} {
-		if got := file.TextModel(file.Team("texts"), []policy.Pattern{own}, 20261121); got != want {
+		if got := teams.TextModel(file, file.Team("texts"), []policy.Pattern{own}, 20261121); got != want {
 			t.Errorf("a key with the models %s tries %q, want %q", own, got, want)
 		}
 	}

@@ -52,7 +52,7 @@ func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id st
 		if at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == id }); at >= 0 {
 			own = t.Keys[at].Models
 		}
-		v.Model = file.TextModel(file.Team(t.ID), own, limit.CalendarOf(s.Now()).Day)
+		v.Model = teams.TextModel(file, file.Team(t.ID), own, limit.CalendarOf(s.Now()).Day)
 	}
 	fill := strings.NewReplacer("BASE", base, "MODEL", cmp.Or(v.Model, "MODEL"))
 	for _, one := range snippets {
