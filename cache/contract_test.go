@@ -428,9 +428,10 @@ func TestLists(t *testing.T) {
 			}
 			views[n%2].putLater(claim)
 			if n == 1 || n == 9 { // replicas know Redis's clock only to within the duration of a call
-				time.Sleep(20 * time.Millisecond)
+				const apart = 20 * time.Millisecond // longer than a call takes
+				time.Sleep(apart)                   // the moment is after the task before it
 				made[n] = time.Now()
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(apart) // and before the next one
 			}
 		}
 		for n, status := range map[int]cache.Status{3: cache.Succeeded, 4: cache.Running, 7: cache.Failed} {

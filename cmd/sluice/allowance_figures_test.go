@@ -94,7 +94,7 @@ const idleTurns = 8
 func (h *heat) settled(agree func(i int, f results) bool) {
 	var last string
 	turns := turnCount{race: h.race}
-	for begun := time.Now(); time.Since(begun) < 2*patience; time.Sleep(50 * time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < 2*patience; time.Sleep(50 * time.Millisecond) { // it polls other processes
 		now, all := "", true
 		for i, f := range h.figures() {
 			now += fmt.Sprint(f)

@@ -173,7 +173,7 @@ func (h *heat) ask(i, worker int) {
 	h.answered.Add(1)
 	if err != nil { // its replica was killed
 		count.lost.Add(1)
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // its workers must not use up the machine until another replica is there
 		return
 	}
 	text, _ := io.ReadAll(answer.Body)
@@ -192,7 +192,7 @@ func (h *heat) ask(i, worker int) {
 		h.Errorf("%s %s: %s", answer.Status, answer.Header.Get("Sluice-Refusal"), text)
 		pause = time.Second
 	}
-	time.Sleep(pause)
+	time.Sleep(pause) // bounds the load, see pauseAfter
 }
 
 // turnedAway counts the requests that were answered and not admitted.

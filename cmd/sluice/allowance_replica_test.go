@@ -172,7 +172,7 @@ func (r *race) stall(d time.Duration) {
 	r.server.signal(syscall.SIGSTOP)
 	begun := time.Now()
 	r.silent(0, d/2)
-	time.Sleep(d - time.Since(begun))
+	time.Sleep(d - time.Since(begun)) // the failure lasts so long
 	r.server.signal(syscall.SIGCONT)
 }
 
@@ -183,14 +183,14 @@ func (r *race) outage(d, apart time.Duration) {
 	for i := range r.proxies {
 		r.silent(i, d/10)
 	}
-	time.Sleep(d - time.Since(begun))
+	time.Sleep(d - time.Since(begun)) // the failure lasts so long
 	for _, p := range r.proxies[1:] {
 		p.Stop()
 	}
 	r.server.signal(syscall.SIGCONT)
 	for i, p := range r.proxies[1:] {
 		r.silent(i+1, apart/10)
-		time.Sleep(apart)
+		time.Sleep(apart) // the replicas return one after another
 		if err := p.Start(); err != nil {
 			r.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func (r *race) cut(i int, d time.Duration) {
 	toxic(r.T, r.proxies[i], `{"name":"hole","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
 	begun := time.Now()
 	r.silent(i, d/4)
-	time.Sleep(d - time.Since(begun))
+	time.Sleep(d - time.Since(begun)) // the failure lasts so long
 	if err := r.proxies[i].Toxics.RemoveToxic(context.Background(), "hole"); err != nil {
 		r.Error(err)
 	}
@@ -235,10 +235,10 @@ func (r *race) flap(times int, each time.Duration) {
 		p.Stop()
 		begun := time.Now()
 		r.silent(n%len(r.proxies), each/4)
-		time.Sleep(each - time.Since(begun))
+		time.Sleep(each - time.Since(begun)) // the failure lasts so long
 		if err := p.Start(); err != nil {
 			r.Fatal(err)
 		}
-		time.Sleep(each / 2)
+		time.Sleep(each / 2) // some requests pass before the next failure
 	}
 }

@@ -155,10 +155,10 @@ func TestLostMemoryPassesNoLimit(t *testing.T) {
 				t.Errorf("Redis has %d keys", n)
 			}
 			h.tasksAreKnown()
-			time.Sleep(3 * time.Second)
+			time.Sleep(3 * time.Second) // until every replica has noticed the loss: before that each counts as well
 			h.well()
 			h.isRefused(50)
-			time.Sleep(longer(500*time.Millisecond, 12*time.Second))
+			time.Sleep(longer(500*time.Millisecond, 12*time.Second)) // until allowances are given back
 			h.end()
 			h.remembered(tt.about)
 			h.tasksAreKnown()

@@ -111,7 +111,7 @@ func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	return s, nil
 }
 
-// read fills in the state except for the buckets, and returns the tallies of the scopes; nil where there is none yet.
+// read fills in the state without the buckets. It returns the tally of each scope; nil: the scope has none yet.
 func (a *account) read(s *State, t *Terms, h *Hold, now time.Time) (of [TeamScopes]*tally) {
 	s.At, s.Tasks = now, a.tasks
 	s.Date = a.date.at(s.At)
