@@ -17,9 +17,6 @@ import (
 // The simulator was written only from interface.md and shares no code with package policy. Both judge the same requests; every
 // difference is in the table of differences with its reason, or is a fault of one of them.
 func TestAgreement(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it judges thousands of requests, one after the other")
-	}
 	c := newCourt()
 	for _, s := range docket(t) {
 		if said := c.try(s); said != "" {

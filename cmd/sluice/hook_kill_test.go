@@ -175,13 +175,13 @@ func hurry(t *testing.T, client redis.UniversalClient, keys []string) {
 // and the same bytes, the images of all ends are those of the ledger, and each picture is in the mirror byte for byte. With LONG=1 a thousand
 // tasks and a minute; without that the waits of what failed are over each second, and not by two minutes.
 func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("with the race detector the simulator takes both cores for seven minutes to draw the pictures, and other tests wait for it")
-	}
 	t.Parallel()
 	tasks, away, hurries, within := 150, 3*time.Second, time.Second, 20*patience
-	if isLong() {
+	switch {
+	case isLong():
 		tasks, away, hurries, within = 1000, time.Minute, 2*time.Minute, 20*time.Minute
+	case testing.Short():
+		tasks = 40
 	}
 	receiver, dir, mirror := newUnsteady(t), t.TempDir(), "file://"+t.TempDir()
 	if storetest.Installed() {

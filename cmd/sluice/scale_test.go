@@ -146,9 +146,6 @@ func (s *scaled) ask(team string) {
 // TestReplicasAreScaledUnderLoad: three replicas become ten and two under load. The requests in flight of a team, a rate and a quota are never
 // passed, a team inside of its limits is always served, and no request is lost.
 func TestReplicasAreScaledUnderLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("with the race detector, beside other tests, a machine of two cores cannot keep 30 requests in flight")
-	}
 	s := newScaled(t, 3, 10)
 	begun, done := time.Now(), make(chan struct{})
 	var loading sync.WaitGroup

@@ -89,7 +89,7 @@ func TestPagesInABrowser(t *testing.T) {
 					}
 					l.show(ctx, t)
 					faults := misfits(ctx, t, room != "thousand")
-					if judged && checked {
+					if judged && checked && (room == "day" || !testing.Short()) { // axe takes half of the time
 						faults = append(faults, violations(ctx, t)...)
 					}
 					for _, fault := range append(faults, complaints()...) {

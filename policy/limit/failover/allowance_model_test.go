@@ -25,7 +25,7 @@ var inMemoryLoss = []verb{asks, asks, asks, asks, settles, settles, takesOver, e
 // TestNoHistoryPassesALimit plays random stories of replicas, the world, and a Redis that stalls, forgets and goes back. However they
 // end, no team was admitted more than its limits, and after recovery the accounts match upstream's work. For ten thousand
 // stories of each kind: LONG=1 go test -timeout 3h -run TestNoHistoryPassesALimit ./policy/limit/failover. With -short: a
-// twentieth.
+// quarter of what it plays without.
 func TestNoHistoryPassesALimit(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // goroutines are scheduled the same way each time a story is played
 	collectSeldom(t)

@@ -22,9 +22,6 @@ func does(who string, do verb) act { return act{do: do, who: who} }
 // TestHistoriesThatAreEasyToGetWrong plays stories that are easy to get wrong, each for another reason. A text is 30 tokens, of which
 // shop has 2,400 a day: 80 texts, and a tenth of the rest may be set aside.
 func TestHistoriesThatAreEasyToGetWrong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestNoHistoryPassesALimit plays histories of these acts")
-	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	collectSeldom(t)
 	const text, task = "a text", "a task of 4 images"

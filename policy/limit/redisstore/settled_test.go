@@ -45,9 +45,6 @@ func usedMemory(t *testing.T, client redis.UniversalClient) int64 {
 
 // What Redis keeps of a settled request is at most what start-up counts with, at ten requests a second of a team as at three hundred.
 func TestASettledRequestTakesFewBytes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many requests, one after the other")
-	}
 	for rate, requests := range map[int]int{10: 6000, 300: 18000} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
 			f := newRedisForm(t, limittest.RealRedis(t))
