@@ -10,7 +10,7 @@ import (
 	"sluice/gateway/accounts"
 	"sluice/gateway/placement"
 	"sluice/gateway/refusal"
-	"sluice/gateway/refusals"
+	"sluice/gateway/repeats"
 	"sluice/gateway/tasks"
 	"sluice/gateway/turn"
 	"sluice/gateway/wire"
@@ -136,7 +136,7 @@ func setLimitHeaders(w *reply, s *requestState, verdict *limit.Verdict) {
 
 // refusalBy returns the refusal of a hold by a verdict.
 func refusalBy(v *limit.Verdict, h *limit.Hold) *refusal.Refusal {
-	return refusal.New(refusedBy[v.Reason]).Say("%s", v.Explain(h)).Retry(v.Wait).KeepHeaders().Of(v.Fault.Scope).By(refusals.LimitOf(v, h.Team.Money))
+	return refusal.New(refusedBy[v.Reason]).Say("%s", v.Explain(h)).Retry(v.Wait).KeepHeaders().Of(v.Fault.Scope).By(repeats.LimitOf(v, h.Team.Money))
 }
 
 // refuseChoice returns the refusal if no account can be chosen.

@@ -7,7 +7,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/billing"
-	"sluice/gateway/refusals"
+	"sluice/gateway/repeats"
 	"sluice/gateway/tasks"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -21,7 +21,7 @@ const unknownLease = time.Hour
 type charges struct {
 	deps     *Deps
 	live     *live
-	refusals *refusals.Recent
+	refusals *repeats.Recent
 
 	contradictions *billing.Contradictions
 }

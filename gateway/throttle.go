@@ -7,7 +7,7 @@ import (
 
 	"sluice/gateway/loads"
 	"sluice/gateway/refusal"
-	"sluice/gateway/refusals"
+	"sluice/gateway/repeats"
 	"sluice/gateway/turn"
 	"sluice/gateway/wire"
 	"sluice/policy"
@@ -33,19 +33,19 @@ const MostUnheld = 64
 
 // throttle refuses, before a body is read, a request that cannot be served now.
 type throttle struct {
-	strikes  *refusals.Strikes
-	noted    *refusals.Strikes // refused attempts at pictures that were noted for their repetitions
-	unheld   chan struct{}     // has a place for each request that is read although there is no memory for it
-	reached  func()            // called when there is no such place; may be nil
-	refusals *refusals.Recent
+	strikes  *repeats.Strikes
+	noted    *repeats.Strikes // refused attempts at pictures that were noted for their repetitions
+	unheld   chan struct{}    // has a place for each request that is read although there is no memory for it
+	reached  func()           // called when there is no such place; may be nil
+	refusals *repeats.Recent
 	loads    *loads.Loads
 	queue    *turn.Queue
 }
 
 func newThrottle(loads *loads.Loads, queue *turn.Queue, now func() time.Time, reached func()) *throttle {
 	return &throttle{
-		strikes: refusals.NewStrikes(brokenRate, brokenBurst, now), noted: refusals.NewStrikes(notedRate, notedBurst, now),
-		unheld: make(chan struct{}, MostUnheld), reached: reached, refusals: refusals.New(), loads: loads, queue: queue,
+		strikes: repeats.NewStrikes(brokenRate, brokenBurst, now), noted: repeats.NewStrikes(notedRate, notedBurst, now),
+		unheld: make(chan struct{}, MostUnheld), reached: reached, refusals: repeats.New(), loads: loads, queue: queue,
 	}
 }
 
@@ -99,9 +99,9 @@ func (t *throttle) remembered(w *reply, s *requestState) error {
 }
 
 // asked is what the request asks for, as far as it is known.
-func (s *requestState) asked() refusals.Asked {
-	alike := refusals.Alike{Key: s.ledgerKey, Tag: s.tag, Model: s.Model, Creates: s.creates, Size: s.size}
-	return refusals.Asked{Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Inside: limit.LimitedInside(s.team, s.ledgerKey), Alike: alike}
+func (s *requestState) asked() repeats.Asked {
+	alike := repeats.Alike{Key: s.ledgerKey, Tag: s.tag, Model: s.Model, Creates: s.creates, Size: s.size}
+	return repeats.Asked{Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Inside: limit.LimitedInside(s.team, s.ledgerKey), Alike: alike}
 }
 
 // notes reports whether a refusal of this request must be noted: it is the first attempt at pictures of a client that repeats. The
@@ -175,7 +175,7 @@ func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
 		who, of, most, slots = "Key "+s.ledgerKey, s.ledgerKey, t.loads.Most(limit.ScopeKey, s.ledgerKey, s.limits.Concurrent), turn.KeySlots(s.ledgerKey)
 	}
 	return refusal.New(refusal.Concurrent).Say("%s has %d %s in flight, which is its limit on this gateway; send the request again when one of them has ended.",
-		who, most, unit.Noun(most, "requests")).Retry(time.Second).Of(full).By(refusals.Slots(full, of, most)).Waits(turn.Refusal{Resource: slots, Wait: time.Second})
+		who, most, unit.Noun(most, "requests")).Retry(time.Second).Of(full).By(repeats.Slots(full, of, most)).Waits(turn.Refusal{Resource: slots, Wait: time.Second})
 }
 
 // leaveSlot gives the request's slot back, to the next request that waits for one.

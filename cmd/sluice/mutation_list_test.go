@@ -222,7 +222,7 @@ var mutations = []mutation{
 	{about: "one unsettled end is kept", file: "gateway/tasks/settle.go", old: "const mostUnsettled = 10_000", new: "const mostUnsettled = 1"},
 	{about: "a team's bodies may take the whole budget", file: "gateway/loads/loads.go", old: "team > s.all.budget/2 {", new: "team > s.all.budget {"},
 	{about: "a place is not given back where there was none", file: "gateway/throttle.go", old: "\tdefault:\n\t\ts.share.LeaveSlot()\n", new: "\tdefault:\n"},
-	{about: "a refusal is remembered for ten seconds", file: "gateway/refusals/refusals.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
+	{about: "a refusal is remembered for ten seconds", file: "gateway/repeats/recent.go", old: "const recentFor = time.Second", new: "const recentFor = 10 * time.Second"},
 	{
 		about: "outcomes of all teams are kept under one", file: "gateway/idempotency.go", old: "IdempotencyName{Team: s.Team, Digest: hex.EncodeToString(sum", new: `IdempotencyName{Team: "any", Digest: hex.EncodeToString(sum`,
 		lives: "the digest beside it is of the team, too",

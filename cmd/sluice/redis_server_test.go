@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -133,20 +134,25 @@ func (s *redisServer) do(args ...any) any {
 	return v
 }
 
-// freeTCPPort is a port that is free at the moment.
+// firstPort is where freeTCPPort begins, in each process somewhere else, and triedPorts how many ports it has tried.
+var (
+	firstPort  = rand.Int64N(10_000)
+	triedPorts atomic.Int64
+)
+
+// freeTCPPort is a port that nobody listens on, from 12,000 to 21,999: below those that the system gives to others meanwhile. A cluster's
+// nodes also use the port 10,000 above theirs.
 func freeTCPPort(t testing.TB) int {
 	t.Helper()
-	for {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := listener.Addr().(*net.TCPAddr).Port
-		_ = listener.Close()
-		if port < 55000 { // a cluster's nodes also use the port 10,000 above theirs
+	for range 10_000 {
+		port := 12_000 + int((firstPort+triedPorts.Add(1))%10_000)
+		if listener, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			_ = listener.Close()
 			return port
 		}
 	}
+	t.Fatal("no port is free")
+	return 0
 }
 
 // ledgerkeeper is one replica's accounts, opened as the process opens them, over an address of Redis.

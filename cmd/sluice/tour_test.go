@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image/png"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -33,7 +32,7 @@ func tour(t *testing.T, page, heading string) string {
 	text := script.String()
 	for old, now := range map[string]string{
 		"go build -o sluice ./cmd/sluice\n":        `ln -s "$(command -v sluice)" sluice` + "\n",
-		"PORT=8080 ADMIN=8081 SERVICE=9000\n":      "PORT=" + tourPort(t) + " ADMIN=" + tourPort(t) + " SERVICE=" + tourPort(t) + "\n",
+		"PORT=8080 ADMIN=8081 SERVICE=9000\n":      "PORT=" + fmt.Sprint(freeTCPPort(t)) + " ADMIN=" + fmt.Sprint(freeTCPPort(t)) + " SERVICE=" + fmt.Sprint(freeTCPPort(t)) + "\n",
 		"> service.log 2>&1 &\n":                   "> service.log 2>&1 &\nuntil curl -s -o first.txt http://127.0.0.1:$SERVICE/; do sleep 0.1; done\n",
 		"| grep -E 'SUCCEEDED|FAILED'; do sleep 1": "| grep -E 'SUCCEEDED|FAILED'; do sleep 0.1",
 	} {
@@ -55,18 +54,6 @@ func blockOf(t *testing.T, page, word string) string {
 		t.Fatalf("%s has %d blocks %s", page, len(found), word)
 	}
 	return found[0][1]
-}
-
-// tourPort is a port that was free a moment ago.
-func tourPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	return port
 }
 
 // runTour runs a tour as a newcomer would paste it.
@@ -135,13 +122,13 @@ func TestTheFirstHour(t *testing.T) {
 			script += "until sluice health 2> health.txt; do sleep 0.1; done\n"
 		}
 	}
-	environ := []string{"SLUICE_ADMIN_LISTEN=127.0.0.1:" + tourPort(t), "SLUICE_CONSOLE_LISTEN=off"}
+	environ := []string{"SLUICE_ADMIN_LISTEN=127.0.0.1:" + fmt.Sprint(freeTCPPort(t)), "SLUICE_CONSOLE_LISTEN=off"}
 	if sdk := os.Getenv("SDK_DIR"); sdk != "" {
 		script += blockOf(t, "docs/start.md", "library")
 		environ = append(environ, "PATH="+filepath.Join(sdk, "openai", "bin")+":"+os.Getenv("PATH"))
 	}
-	gateway := tourPort(t)
-	script = strings.NewReplacer("127.0.0.1:9000", "127.0.0.1:"+tourPort(t), "127.0.0.1:8080", "127.0.0.1:"+gateway, "--key team-key", "--key team-key --silence 1s").Replace(script)
+	gateway := fmt.Sprint(freeTCPPort(t))
+	script = strings.NewReplacer("127.0.0.1:9000", "127.0.0.1:"+fmt.Sprint(freeTCPPort(t)), "127.0.0.1:8080", "127.0.0.1:"+gateway, "--key team-key", "--key team-key --silence 1s").Replace(script)
 	said, dir := runScript(t, script+"\nsluice usage\n", append(environ, "SLUICE_LISTEN=127.0.0.1:"+gateway)...)
 	for _, want := range []string{
 		"\n# team search: 1 key,", "\nok: the service, account main, ", "\nok: a POST without an answer is sent once\n", `"finish_reason":"stop"`, "search  in all",

@@ -21,12 +21,8 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	for i := range others {
 		seed(m, others[i].Team)
 	}
-	s, err := a.admit(h, t)
-	if err != nil {
-		return Verdict{}, err
-	}
-	v := s.Verdict(t, h)
-	if others != nil {
+	v, err := verdictOf(a, h, t)
+	if err == nil && others != nil {
 		v, err = admitOuter(m, h, others, v)
 	}
 	switch {
@@ -62,11 +58,11 @@ func admitOuter(m *Memory, h *Hold, others []Hold, v Verdict) (Verdict, error) {
 		}
 		a := m.teams.Get(o.Team.ID)
 		t := a.termsFor(o.Team, "")
-		s, err := a.admit(o, t)
+		more, err := verdictOf(a, o, t)
 		if err != nil {
 			return Verdict{}, err
 		}
-		all = append(all, s.Verdict(t, o))
+		all = append(all, more)
 	}
 	among, back := Among(h, all)
 	for _, held := range back {

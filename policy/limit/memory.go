@@ -88,6 +88,15 @@ func (m *Memory) Place(h *Hold, t *Terms) (State, error) {
 	return m.teams.Get(h.Team.ID).admit(h, t)
 }
 
+// verdictOf is admit with the verdict alone. The state is large: without it in their frames, callers keep within a small stack.
+func verdictOf(a *account, h *Hold, t *Terms) (Verdict, error) {
+	s, err := a.admit(h, t)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return s.Verdict(t, h), nil
+}
+
 func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
 	if !h.Amounts.Valid() {
 		return s, ErrAmounts

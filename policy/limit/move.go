@@ -85,11 +85,10 @@ func (m *Memory) Move(_ context.Context, from *Held, to *Hold) (Verdict, error) 
 		seed(m, o.Team)
 		a := m.teams.Get(o.Team.ID)
 		t := a.termsFor(o.Team, "")
-		s, err := a.admit(o, t)
+		v, err := verdictOf(a, o, t)
 		if err != nil {
 			return Verdict{}, err
 		}
-		v := s.Verdict(t, o)
 		if placed = v.Held; placed == nil {
 			return move.Refused(v), nil
 		}

@@ -167,19 +167,25 @@ func (k *KeptTerms) For(t *teams.Team, key string) *Terms { return k.share(t, ke
 func (k *KeptTerms) share(t *teams.Team, key string, replicas int) *Terms {
 	r := k.read.Load()
 	if r == nil || r.of != t {
-		whole := TermsOf(t)
-		r = &readTerms{of: t, team: whole.share(replicas), keys: map[string]*Terms{}}
-		if t != nil {
-			for _, of := range t.CountedKeys() {
-				whole = TermsFor(t, of.ID)
-				terms := whole.share(replicas)
-				r.keys[of.ID] = &terms
-			}
-		}
+		r = readTermsOf(t, replicas)
 		k.read.Store(r)
 	}
 	if terms := r.keys[key]; terms != nil {
 		return terms
 	}
 	return &r.team
+}
+
+// readTermsOf works the terms out, which takes much stack.
+func readTermsOf(t *teams.Team, replicas int) *readTerms {
+	whole := TermsOf(t)
+	r := &readTerms{of: t, team: whole.share(replicas), keys: map[string]*Terms{}}
+	if t != nil {
+		for _, of := range t.CountedKeys() {
+			whole = TermsFor(t, of.ID)
+			terms := whole.share(replicas)
+			r.keys[of.ID] = &terms
+		}
+	}
+	return r
 }

@@ -1,4 +1,4 @@
-package refusals
+package repeats
 
 import (
 	"maps"

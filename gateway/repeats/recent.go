@@ -1,10 +1,10 @@
-// Package refusals remembers for a moment that a limit refused a team and lets nothing through. Repeated requests of the team then cost no
+// Package repeats remembers for a moment that a limit refused a team and lets nothing through. Repeated requests of the team then cost no
 // look at its accounts, and the bodies of its texts are not read.
 //
 // It refuses only what the smallest request could not pass either, and says only what holds for every such request. A request for pictures
 // may be too large ever to fit, so it is refused only if it is like the one that was refused. The package knows no HTTP and decides no
 // limit. [Strikes] slows down keys that send broken requests.
-package refusals
+package repeats
 
 import (
 	"sync/atomic"
