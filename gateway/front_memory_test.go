@@ -48,7 +48,7 @@ func TestFrontWaitsWithoutTheBody(t *testing.T) {
 						}
 						status = resp.StatusCode
 						_ = resp.Body.Close()
-						time.Sleep(100 * time.Millisecond)
+						time.Sleep(100 * time.Millisecond) // each try sends 3 MB
 					}
 				})
 			}

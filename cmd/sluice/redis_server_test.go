@@ -140,8 +140,8 @@ var (
 	triedPorts atomic.Int64
 )
 
-// freeTCPPort is a port that nobody listens on, from 12,000 to 21,999: below those that the system gives to others meanwhile. A cluster's
-// nodes also use the port 10,000 above theirs.
+// freeTCPPort returns a port from 12,000 to 21,999 on which nothing listens. The system gives connections only higher ports, so the port stays
+// free. A cluster's node also uses the port 10,000 above its own.
 func freeTCPPort(t testing.TB) int {
 	t.Helper()
 	for range 10_000 {
