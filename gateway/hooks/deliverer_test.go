@@ -433,17 +433,15 @@ func (unrecorded) Tried(context.Context, *event.Delivery, time.Duration) error {
 func TestTheOutboxIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, always(200))
-		stop := w.run(w.replica())
 		w.append("search", 10)
 		w.box.setAway(true)
+		stop := w.run(w.replica())
 		time.Sleep(time.Minute)
 		if n := len(w.to.of("jobs.example")); n != 0 {
 			t.Errorf("%d tries", n)
 		}
 		w.box.setAway(false)
 		time.Sleep(2 * pause)
-		w.box.setAway(true)
-		w.box.setAway(false)
 		stop()
 		if got := w.box.states(); got[event.Delivered] != 10 {
 			t.Errorf("%v", got)
