@@ -137,13 +137,14 @@ func agent(text string) string {
 // longName is the number of characters up to which a name is never broken into lines.
 const longName = 11
 
-// name writes a name. A long name may be broken into lines if its table has no room.
+// name writes a name. A long name may be broken into lines, or cut, if its table has no room.
 func name(text string) template.HTML {
-	class := "name"
+	escaped := template.HTMLEscapeString(text)
+	open := `<bdi class="name">`
 	if utf8.RuneCountInString(text) > longName {
-		class = "name long"
+		open = `<bdi class="name long" title="` + escaped + `">`
 	}
-	return template.HTML(`<bdi class="` + class + `">` + template.HTMLEscapeString(text) + `</bdi>`) //nolint:gosec // it is escaped
+	return template.HTML(open + escaped + `</bdi>`) //nolint:gosec // it is escaped
 }
 
 // dotted allows line breaks after the dots, underscores and slashes of a name.
