@@ -6,9 +6,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -382,5 +384,73 @@ func TestQueriesStayInsideTheAccountsRate(t *testing.T) {
 	// By arrival: a query that was delayed on its way is closer to the next.
 	if isLong() && (most > 20 || most < 10 || polls.Load() <= int64(all)) {
 		t.Errorf("%d queries in a second, and %d for %d polls", most, len(asked), polls.Load())
+	}
+}
+
+// A task is its creation's span, queries of upstream linked to it, and a task span below it, over all replicas.
+func TestSpansOfATaskOverReplicas(t *testing.T) {
+	t.Parallel()
+	collector := newCollector(t, nil)
+	r := startTaskReplicas(t, 2, simulator.Config{Pending: 300 * time.Millisecond, Running: 300 * time.Millisecond},
+		"OTEL_EXPORTER_OTLP_ENDPOINT="+collector.server.URL, "OTEL_BSP_SCHEDULE_DELAY=20")
+	id := r.create(0, 2)
+	// A replica's count reaches the others with its next query of upstream. So the polls go to one until it makes a query, then to the next.
+	polls, queried := 0, 0
+	for state := ""; !final(state); polls++ {
+		var asked bool
+		if state, asked = r.pollAsking(queried, id); asked {
+			queried++
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	r.poll(0, id) // after the end: from the cache
+	for _, g := range r.gates {
+		g.terminate(t)
+	}
+	creation, task := collector.one("generate_content gen2.6-image"), collector.one("task gen2.6-image")
+	if task.parent() != creation.id() || task.trace() != creation.trace() {
+		t.Error("the task is not below its creation")
+	}
+	creation.has(t, map[string]any{"gen_ai.operation.name": "generate_content", "gen_ai.output.type": "image", "gen_ai.request.choice.count": 2})
+	queries := collector.named("fetch_response gen2.6-image")
+	for _, q := range queries {
+		if !q.linked(creation.trace(), creation.id()) || q.trace() == creation.trace() {
+			t.Errorf("a query is not linked: %v", q.GetLinks())
+		}
+		q.has(t, map[string]any{"gen_ai.operation.name": "fetch_response", "gen_ai.usage.input_tokens": nil, "gen_ai.usage.output_tokens": nil, "sluice.usage.images": nil})
+	}
+	task.has(t, map[string]any{"sluice.task.outcome": "succeeded", "sluice.usage.images": 2, "sluice.task": id, "sluice.team": "search", "sluice.task.polls.sent": len(queries), "sluice.task.polls.served": polls})
+	for _, name := range []string{"sluice.task.queue_time", "sluice.task.run_time"} {
+		if seconds, _ := task.attributes[name].(float64); seconds < 0.25 || isLong() && seconds > 5 {
+			t.Errorf("%s is %v", name, task.attributes[name])
+		}
+	}
+	if n := len(collector.named("GET /api/v1/tasks/{id}")); n != polls+1 {
+		t.Errorf("%d spans of %d polls", n, polls+1)
+	}
+}
+
+// A stream at one replica hears of tasks that end at another, also of those that end while Redis is away; a replica that stops ends its
+// streams in order.
+func TestAStreamOverReplicas(t *testing.T) {
+	t.Parallel()
+	r := startTaskReplicas(t, 2, simulator.Config{TaskRate: -1}, "SLUICE_POLL_INTERVAL=100ms", "SLUICE_REDIS_TIMEOUT=100ms")
+	l := hear(t, r.base(0), "", "")
+	r.create(1, 1)
+	first := l.waitFor(1)
+	r.server.signal(syscall.SIGSTOP)
+	task := r.create(1, 1)
+	wait(t, "it ends while Redis is away", func() bool { return final(r.poll(1, task)) })
+	r.server.signal(syscall.SIGCONT)
+	heard := l.waitFor(2)
+	l.mu.Lock()
+	if !strings.Contains(l.events[1], task) || heard[1] == "gap" {
+		t.Error(heard, l.events)
+	}
+	l.mu.Unlock()
+	r.gates[0].terminate(t)
+	wait(t, "the stream ends in order", l.ended)
+	if got := hear(t, r.base(1), "", first[0]).waitFor(1); !slices.Equal(got, heard[1:]) {
+		t.Errorf("%v, want %v", got, heard[1:])
 	}
 }

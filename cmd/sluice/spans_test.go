@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	otlptrace "go.opentelemetry.io/proto/otlp/trace/v1"
 
@@ -273,49 +272,6 @@ func TestSpansOfCuts(t *testing.T) {
 				t.Errorf("%v, %v", inner.attributes, outer.attributes)
 			}
 		})
-	}
-}
-
-// A task is its creation's span, queries of upstream linked to it, and a task span below it, over all replicas.
-func TestSpansOfATaskOverReplicas(t *testing.T) {
-	t.Parallel()
-	collector := newCollector(t, nil)
-	r := startTaskReplicas(t, 2, simulator.Config{Pending: 300 * time.Millisecond, Running: 300 * time.Millisecond},
-		"OTEL_EXPORTER_OTLP_ENDPOINT="+collector.server.URL, "OTEL_BSP_SCHEDULE_DELAY=20")
-	id := r.create(0, 2)
-	// A replica's count reaches the others with its next query of upstream. So the polls go to one until it makes a query, then to the next.
-	polls, queried := 0, 0
-	for state := ""; !final(state); polls++ {
-		var asked bool
-		if state, asked = r.pollAsking(queried, id); asked {
-			queried++
-		}
-		<-time.After(20 * time.Millisecond)
-	}
-	r.poll(0, id) // after the end: from the cache
-	for _, g := range r.gates {
-		g.terminate(t)
-	}
-	creation, task := collector.one("generate_content gen2.6-image"), collector.one("task gen2.6-image")
-	if task.parent() != creation.id() || task.trace() != creation.trace() {
-		t.Error("the task is not below its creation")
-	}
-	creation.has(t, map[string]any{"gen_ai.operation.name": "generate_content", "gen_ai.output.type": "image", "gen_ai.request.choice.count": 2})
-	queries := collector.named("fetch_response gen2.6-image")
-	for _, q := range queries {
-		if !q.linked(creation.trace(), creation.id()) || q.trace() == creation.trace() {
-			t.Errorf("a query is not linked: %v", q.GetLinks())
-		}
-		q.has(t, map[string]any{"gen_ai.operation.name": "fetch_response", "gen_ai.usage.input_tokens": nil, "gen_ai.usage.output_tokens": nil, "sluice.usage.images": nil})
-	}
-	task.has(t, map[string]any{"sluice.task.outcome": "succeeded", "sluice.usage.images": 2, "sluice.task": id, "sluice.team": "search", "sluice.task.polls.sent": len(queries), "sluice.task.polls.served": polls})
-	for _, name := range []string{"sluice.task.queue_time", "sluice.task.run_time"} {
-		if seconds, _ := task.attributes[name].(float64); seconds < 0.25 || seconds > 5 {
-			t.Errorf("%s is %v", name, task.attributes[name])
-		}
-	}
-	if n := len(collector.named("GET /api/v1/tasks/{id}")); n != polls+1 {
-		t.Errorf("%d spans of %d polls", n, polls+1)
 	}
 }
 

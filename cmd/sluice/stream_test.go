@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"sluice/gateway/simulator"
@@ -133,31 +132,6 @@ func TestAStreamTellsOfEndings(t *testing.T) {
 				t.Error(l.status)
 			}
 		})
-	}
-}
-
-// A stream at one replica hears of tasks that end at another, also of those that end while Redis is away; a replica that stops ends its
-// streams in order.
-func TestAStreamOverReplicas(t *testing.T) {
-	t.Parallel()
-	r := startTaskReplicas(t, 2, simulator.Config{TaskRate: -1}, "SLUICE_POLL_INTERVAL=100ms", "SLUICE_REDIS_TIMEOUT=100ms")
-	l := hear(t, r.base(0), "", "")
-	r.create(1, 1)
-	first := l.waitFor(1)
-	r.server.signal(syscall.SIGSTOP)
-	task := r.create(1, 1)
-	wait(t, "it ends while Redis is away", func() bool { return final(r.poll(1, task)) })
-	r.server.signal(syscall.SIGCONT)
-	heard := l.waitFor(2)
-	l.mu.Lock()
-	if !strings.Contains(l.events[1], task) || heard[1] == "gap" {
-		t.Error(heard, l.events)
-	}
-	l.mu.Unlock()
-	r.gates[0].terminate(t)
-	wait(t, "the stream ends in order", l.ended)
-	if got := hear(t, r.base(1), "", first[0]).waitFor(1); !slices.Equal(got, heard[1:]) {
-		t.Errorf("%v, want %v", got, heard[1:])
 	}
 }
 
