@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,15 +13,7 @@ import (
 )
 
 // nowhere is the address of a service that cannot be reached.
-func nowhere(t *testing.T) string {
-	t.Helper()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = closed.Close() }()
-	return "http://" + closed.Addr().String() + "/api/v1"
-}
+const nowhere = "http://127.0.0.1:1/api/v1"
 
 // saying is the address of a service that answers each request with these pieces, and closes the connection.
 func saying(t *testing.T, pieces ...string) string {
@@ -71,7 +62,7 @@ func TestTheLongestWaitIsToldWithAnyRefusal(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := "id: b"
 			if tt.url != "" {
-				b = "id: b, url: " + nowhere(t)
+				b = "id: b, url: " + nowhere
 			}
 			h, _ := shared(t, []string{"id: a, weight: 1000", b})
 			h.sim.SetFault(throttled("a", "40"), simulator.Fault{Account: "b", Error: &tt.last})

@@ -13,6 +13,7 @@ import (
 	"sluice/gateway/mirror/store"
 	"sluice/gateway/simulator"
 	"sluice/gateway/upstream/upstreamtest"
+	"sluice/policy/limit/limittest"
 )
 
 // Through the house's proxy check reaches the service as the gateway does, and says what the proxy answers.
@@ -39,7 +40,7 @@ func TestAuthoritiesOfTheHouseAreInAFolder(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewTLSServer(simulator.New(simulator.Config{Keys: []string{"sk-upstream"}}))
 	t.Cleanup(upstream.Close)
-	authorities, address := t.TempDir(), "127.0.0.1:"+fmt.Sprint(freeTCPPort(t))
+	authorities, address := t.TempDir(), "127.0.0.1:"+fmt.Sprint(limittest.FreePort(t))
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw})
 	must(t, os.WriteFile(filepath.Join(authorities, "house.crt"), authority, 0o600))
 	must(t, os.WriteFile(filepath.Join(authorities, "README"), []byte("no certificate\n"), 0o600))
@@ -51,7 +52,7 @@ sluice serve &
 until sluice health 2> health.txt; do sleep 0.1; done
 curl -s -H 'Authorization: Bearer test' -H 'Content-Type: application/json' http://`+address+`/v1/chat/completions -d '{"model":"llm-plus","messages":[{"role":"user","content":"a"}]}'
 `, "SLUICE_UPSTREAM_URL="+upstream.URL+"/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_CONSOLE_LISTEN=off",
-		"SLUICE_LISTEN="+address, "SLUICE_ADMIN_LISTEN=127.0.0.1:"+fmt.Sprint(freeTCPPort(t)))
+		"SLUICE_LISTEN="+address, "SLUICE_ADMIN_LISTEN=127.0.0.1:"+fmt.Sprint(limittest.FreePort(t)))
 	for _, want := range []string{"wrong: the service, account main: tls: failed to verify certificate: x509: ", "\nok: the service, account main, ", `"finish_reason":"stop"`} {
 		if !strings.Contains("\n"+said, want) {
 			t.Errorf("it never prints %q; it said\n%s", want, said)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/browsertest"
+	"sluice/policy/limit/limittest"
 )
 
 // startDex starts a real OpenID Connect issuer. Every login there is Kilgore Trout of the group authors.
@@ -37,7 +38,7 @@ func startDex(t *testing.T, redirect string) (address string) {
 
 func launchDex(t *testing.T, program, redirect string) (address string, ok bool) {
 	t.Helper()
-	port := freeTCPPort(t)
+	port := limittest.FreePort(t)
 	address = fmt.Sprintf("http://127.0.0.1:%d/dex", port)
 	dex := exec.Command(program, "serve", write(t, fmt.Sprintf(`
 issuer: %s

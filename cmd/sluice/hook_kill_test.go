@@ -21,6 +21,7 @@ import (
 
 	"sluice/gateway/mirror/store/storetest"
 	"sluice/gateway/simulator"
+	"sluice/policy/limit/limittest"
 )
 
 // unsteady is a receiver that verifies, fails a third of what it gets, and is away for a while.
@@ -41,7 +42,7 @@ func newUnsteady(t *testing.T) *unsteady {
 	wh, err := standardwebhooks.NewWebhook(hookSecretText)
 	must(t, err)
 	u := &unsteady{T: t, webhook: wh, bodies: map[string]string{}, tries: map[string]int{}, took: map[string]int{}}
-	u.serve("127.0.0.1:0")
+	u.serve(fmt.Sprint("127.0.0.1:", limittest.FreePort(t))) // it leaves, and comes back
 	t.Cleanup(u.leave)
 	return u
 }

@@ -24,6 +24,7 @@ import (
 	"sluice/cmd/sluice/ingress"
 	"sluice/gateway/simulator"
 	"sluice/gateway/upstream"
+	"sluice/policy/limit/limittest"
 )
 
 // front is a program that stands in front of Sluice, with its file in deploy/ingress.
@@ -61,7 +62,7 @@ func (f front) start(t *testing.T, gateway, certificates string, changes ...stri
 	t.Helper()
 	program := f.find(t)
 	for range 5 { // another process may take the port meanwhile
-		port, dir := fmt.Sprint(freeTCPPort(t)), t.TempDir()
+		port, dir := fmt.Sprint(limittest.FreePort(t)), t.TempDir()
 		text := readRoot(t, "deploy/ingress/"+f.file)
 		for pair := range slices.Chunk(append([]string{"sluice" + f.between + "8080", strings.Replace(gateway, ":", f.between, 1), f.listen, strings.ReplaceAll(f.on, "PORT", port), "/etc/ingress", certificates}, changes...), 2) {
 			if !strings.Contains(text, pair[0]) {

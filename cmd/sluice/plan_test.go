@@ -150,7 +150,7 @@ var floorPlan = map[string]plan{
 		ours: []string{"policy", "policy/event"}, testsOurs: []string{"policy/event/outbox", "policy/limit/limittest"}, never: []string{otelAPI, goRedis, "os", slogPkg},
 	},
 	"gateway/hooks": {
-		ours: []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams"}, testsOurs: []string{"gateway/upstream/upstreamtest"},
+		ours: []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams"}, testsOurs: []string{"gateway/upstream/upstreamtest", "policy/limit/limittest"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/mirror": {
@@ -264,7 +264,7 @@ var floorPlan = map[string]plan{
 	"gateway/simulator":         {ours: []string{"gateway/simulator/billing", "gateway/simulator/picture"}},
 	"gateway/simulator/billing": {never: silent, timeless: true}, // shares no code with policy/price, so that its bill is a second opinion
 	"gateway/simulator/picture": {never: silent, timeless: true},
-	"cmd/sluice/redisclient":    {outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
+	"cmd/sluice/redisclient":    {testsOurs: []string{"policy/limit/limittest"}, outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
 	"cmd/sluice/files":          {ours: []string{"gateway/accounts", "gateway/upstream", "policy/account", "policy/strictyaml", "policy/teams"}, never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
 	"cmd/sluice/settings": {
 		ours:    []string{"cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/redisclient", "gateway/upstream", "policy", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/teams", "gateway/mirror/store"},
@@ -286,7 +286,7 @@ var floorPlan = map[string]plan{
 			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/echo", "gateway/upstream", "gateway/feed", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/ingress", "cmd/sluice/peers", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/mirror", "gateway/mirror/store", "gateway/notices", "gateway/quotas", "gateway/stores", "gateway/tasks",
 			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/pulse", "telemetry/recent",
 		},
-		testsOurs: []string{"cmd/sluice/browsertest", "gateway/mirror/store/storetest", "gateway/upstream/upstreamtest", "gateway/simulator/billing", "policy/price"},
+		testsOurs: []string{"cmd/sluice/browsertest", "gateway/mirror/store/storetest", "gateway/upstream/upstreamtest", "gateway/simulator/billing", "policy/limit/limittest", "policy/price"},
 		outside:   []string{"github.com/alecthomas/kong", otelAPI, jsonText, xTime},
 	},
 }

@@ -23,6 +23,7 @@ import (
 	"sluice/cache"
 	"sluice/cmd/sluice/settings"
 	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
 )
 
 const generous = `quotas: {tokens: {day: 100000000}}`
@@ -61,7 +62,7 @@ func TestRedisIsKilled(t *testing.T) {
 func proxied(t *testing.T, server *redisServer) *toxiproxy.Proxy {
 	t.Helper()
 	manager := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	proxy := toxiproxy.NewProxy(manager, "redis", fmt.Sprintf("127.0.0.1:%d", freeTCPPort(t)), server.address())
+	proxy := toxiproxy.NewProxy(manager, "redis", fmt.Sprintf("127.0.0.1:%d", limittest.FreePort(t)), server.address())
 	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +25,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/limit/failover"
+	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -45,7 +44,7 @@ type redisServer struct {
 func startRedis(t testing.TB, args ...string) *redisServer {
 	t.Helper()
 	s := &redisServer{TB: t, args: args, dir: t.TempDir()}
-	for s.port = freeTCPPort(t); !s.launch(); s.port = freeTCPPort(t) { // another process may have taken the port meanwhile
+	for s.port = limittest.FreePort(t); !s.launch(); s.port = limittest.FreePort(t) { // another process may have taken the port meanwhile
 		if t.Failed() {
 			t.FailNow()
 		}
@@ -132,27 +131,6 @@ func (s *redisServer) do(args ...any) any {
 		s.Fatalf("%v: %v", args, err)
 	}
 	return v
-}
-
-// firstPort is where freeTCPPort begins, in each process somewhere else, and triedPorts how many ports it has tried.
-var (
-	firstPort  = rand.Int64N(10_000)
-	triedPorts atomic.Int64
-)
-
-// freeTCPPort returns a port from 12,000 to 21,999 on which nothing listens. The system gives connections only higher ports, so the port stays
-// free. A cluster's node also uses the port 10,000 above its own.
-func freeTCPPort(t testing.TB) int {
-	t.Helper()
-	for range 10_000 {
-		port := 12_000 + int((firstPort+triedPorts.Add(1))%10_000)
-		if listener, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
-			_ = listener.Close()
-			return port
-		}
-	}
-	t.Fatal("no port is free")
-	return 0
 }
 
 // ledgerkeeper is one replica's accounts, opened as the process opens them, over an address of Redis.

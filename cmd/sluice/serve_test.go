@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"sluice/gateway/simulator"
+	"sluice/policy/limit/limittest"
 )
 
 // house is a running serve, inside the test.
@@ -212,7 +213,7 @@ func TestAnOutputThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	blocked, release := io.Pipe()
 	defer func() { _ = release.Close() }()
-	address, adminAddress := fmt.Sprintf("127.0.0.1:%d", freeTCPPort(t)), fmt.Sprintf("127.0.0.1:%d", freeTCPPort(t))
+	address, adminAddress := fmt.Sprintf("127.0.0.1:%d", limittest.FreePort(t)), fmt.Sprintf("127.0.0.1:%d", limittest.FreePort(t))
 	ctx, sigterm := context.WithCancel(t.Context())
 	defer sigterm()
 	code := make(chan int, 1)

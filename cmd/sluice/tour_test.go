@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"sluice/policy/limit/limittest"
 )
 
 // tour is the shell script of a page's section, with the test's binary and free ports.
@@ -32,7 +34,7 @@ func tour(t *testing.T, page, heading string) string {
 	text := script.String()
 	for old, now := range map[string]string{
 		"go build -o sluice ./cmd/sluice\n":        `ln -s "$(command -v sluice)" sluice` + "\n",
-		"PORT=8080 ADMIN=8081 SERVICE=9000\n":      "PORT=" + fmt.Sprint(freeTCPPort(t)) + " ADMIN=" + fmt.Sprint(freeTCPPort(t)) + " SERVICE=" + fmt.Sprint(freeTCPPort(t)) + "\n",
+		"PORT=8080 ADMIN=8081 SERVICE=9000\n":      "PORT=" + fmt.Sprint(limittest.FreePort(t)) + " ADMIN=" + fmt.Sprint(limittest.FreePort(t)) + " SERVICE=" + fmt.Sprint(limittest.FreePort(t)) + "\n",
 		"> service.log 2>&1 &\n":                   "> service.log 2>&1 &\nuntil curl -s -o first.txt http://127.0.0.1:$SERVICE/; do sleep 0.1; done\n",
 		"| grep -E 'SUCCEEDED|FAILED'; do sleep 1": "| grep -E 'SUCCEEDED|FAILED'; do sleep 0.1",
 	} {
@@ -122,13 +124,13 @@ func TestTheFirstHour(t *testing.T) {
 			script += "until sluice health 2> health.txt; do sleep 0.1; done\n"
 		}
 	}
-	environ := []string{"SLUICE_ADMIN_LISTEN=127.0.0.1:" + fmt.Sprint(freeTCPPort(t)), "SLUICE_CONSOLE_LISTEN=off"}
+	environ := []string{"SLUICE_ADMIN_LISTEN=127.0.0.1:" + fmt.Sprint(limittest.FreePort(t)), "SLUICE_CONSOLE_LISTEN=off"}
 	if sdk := os.Getenv("SDK_DIR"); sdk != "" {
 		script += blockOf(t, "docs/start.md", "library")
 		environ = append(environ, "PATH="+filepath.Join(sdk, "openai", "bin")+":"+os.Getenv("PATH"))
 	}
-	gateway := fmt.Sprint(freeTCPPort(t))
-	script = strings.NewReplacer("127.0.0.1:9000", "127.0.0.1:"+fmt.Sprint(freeTCPPort(t)), "127.0.0.1:8080", "127.0.0.1:"+gateway, "--key team-key", "--key team-key --silence 1s").Replace(script)
+	gateway := fmt.Sprint(limittest.FreePort(t))
+	script = strings.NewReplacer("127.0.0.1:9000", "127.0.0.1:"+fmt.Sprint(limittest.FreePort(t)), "127.0.0.1:8080", "127.0.0.1:"+gateway, "--key team-key", "--key team-key --silence 1s").Replace(script)
 	said, dir := runScript(t, script+"\nsluice usage\n", append(environ, "SLUICE_LISTEN=127.0.0.1:"+gateway)...)
 	for _, want := range []string{
 		"\n# team search: 1 key,", "\nok: the service, account main, ", "\nok: a POST without an answer is sent once\n", `"finish_reason":"stop"`, "search  in all",

@@ -2,12 +2,15 @@ package redisclient
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"testing"
 	"time"
+
+	"sluice/policy/limit/limittest"
 )
 
 // patience bounds the waits of a test.
@@ -23,13 +26,8 @@ func startRedis(t *testing.T) string {
 		}
 		t.Skip("redis-server is not installed")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
-	_ = listener.Close()
+	port := fmt.Sprint(limittest.FreePort(t))
+	address := "127.0.0.1:" + port
 	server := exec.Command(path, "--port", port, "--save", "", "--dir", t.TempDir())
 	if err := server.Start(); err != nil {
 		t.Fatal(err)

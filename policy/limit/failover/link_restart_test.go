@@ -28,12 +28,7 @@ type restarting struct {
 func startRestarting(t *testing.T) *restarting {
 	t.Helper()
 	limittest.RealRedis(t) // skips without a redis-server
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &restarting{T: t, dir: t.TempDir(), address: listener.Addr().String()}
-	_ = listener.Close()
+	r := &restarting{T: t, dir: t.TempDir(), address: fmt.Sprint("127.0.0.1:", limittest.FreePort(t))}
 	r.start()
 	t.Cleanup(r.kill)
 	return r

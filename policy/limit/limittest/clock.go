@@ -1,4 +1,4 @@
-// Package limittest is for the tests of policy/limit and its parts: a movable clock, and Redis.
+// Package limittest is for the tests of policy/limit and its parts: a movable clock, Redis, and ports that nobody else takes.
 package limittest
 
 import (

@@ -109,12 +109,7 @@ func startRedis(t testing.TB) {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(dir, "socket")
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for tests
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.port = listener.Addr().(*net.TCPAddr).Port
-	_ = listener.Close()
+	server.port = FreePort(t)
 	command := exec.Command(path, "--port", fmt.Sprint(server.port), "--bind", "127.0.0.1", "--unixsocket", socket, "--save", "", "--dir", dir) //nolint:gosec,noctx // for tests
 	out, err := command.StdoutPipe()
 	if err != nil {
