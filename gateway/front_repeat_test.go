@@ -135,25 +135,28 @@ func TestFrontEqualCallsAtOnceAreEachPaidOnce(t *testing.T) {
 	hold := make(chan struct{})
 	e := &easel{ends: func(int) (int, <-chan struct{}) { return http.StatusOK, hold }}
 	h := painting(t, e.on)
-	impatient := func(number int) {
+	impatient := func(number int, until func()) {
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
 		var group sync.WaitGroup
 		for range calls {
 			group.Go(func() {
-				ctx, leave := context.WithTimeout(t.Context(), 300*time.Millisecond)
-				defer leave()
 				r := h.request("POST", frontImages, onePicture, "X-Stainless-Retry-Count", strconv.Itoa(number))
 				if resp, err := h.client.Do(r.WithContext(ctx)); err == nil {
 					_ = resp.Body.Close()
 				}
 			})
 		}
+		until()
+		leave()
 		group.Wait()
 	}
-	impatient(0)
-	for e.count(&e.asked, 0) < calls {
-		time.Sleep(time.Millisecond)
-	}
-	impatient(1)
+	impatient(0, func() { // a client that leaves sooner may not be heard
+		for e.count(&e.asked, 0) < calls {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	impatient(1, func() { time.Sleep(300 * time.Millisecond) }) // they wait for the first, which cannot be seen from outside
 	tasks := make([]string, calls)
 	var group sync.WaitGroup
 	for i := range tasks {
