@@ -56,7 +56,7 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	accounts, kept := redisstore.New(client), directoryStore(s, client)
 	accounts.Money = money
 	if err := cmp.Or(a.find(ctx, fileOrNone(s), accounts, kept),
-		flagged(c.FindAccount(ctx, a.Team, files.AccountIDs(s.AccountsFile), accounts.Rows))); err != nil {
+		flagged(c.FindAccount(ctx, a.Team, time.Now(), files.AccountIDs(s.AccountsFile), accounts.Rows))); err != nil {
 		return err
 	}
 	done, err := c.Post(ctx, accounts, &order, func(ctx context.Context, e teams.Entry) error {

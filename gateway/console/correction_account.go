@@ -10,13 +10,13 @@ import (
 	"sluice/policy/teams"
 )
 
-// FindAccount refuses an account at the service that is neither one of ids, those of the accounts file, nor in the team's ledger. It
-// always accepts main.
-func (c Correction) FindAccount(ctx context.Context, team string, ids []string, ledger func(context.Context, limit.Query) ([]limit.Row, error)) error {
+// FindAccount refuses an account at the service that is neither one of ids, those of the accounts file, nor in the team's ledger until now.
+// It always accepts main.
+func (c Correction) FindAccount(ctx context.Context, team string, now time.Time, ids []string, ledger func(context.Context, limit.Query) ([]limit.Row, error)) error {
 	if limit.AccountName(c.Account) == teams.MainAccount {
 		return nil
 	}
-	now := time.Now().UTC()
+	now = now.UTC()
 	days, _ := limit.Days(now.AddDate(0, 0, 1-limit.LedgerDays).Format(limit.DayForm), now.Format(limit.DayForm))
 	rows, err := ledger(ctx, limit.QueryOf(team, days, limit.ScopeAccount))
 	if err != nil {

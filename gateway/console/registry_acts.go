@@ -24,7 +24,7 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 	if err != nil {
 		return done, err
 	}
-	if err := c.FindAccount(ctx, team, r.accountIDs(), r.Accounts.Rows); err != nil {
+	if err := c.FindAccount(ctx, team, r.Now(), r.accountIDs(), r.Accounts.Rows); err != nil {
 		return done, err
 	}
 	done, err = c.Post(ctx, r.Accounts, &order, func(ctx context.Context, e teams.Entry) error { return r.kept.note(ctx, orderOf(r, a), e) })
