@@ -88,7 +88,7 @@ func open(t *testing.T, at *redis.Options) *replica {
 	client.SAdd(t.Context(), "sl1:teams", "search", "shop")
 	client.AddHook(r)
 	r.redis = cache.NewRedis(cache.RedisConfig{
-		Client: client, Timeout: time.Second, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: r.now, Memory: r.memory.Load,
+		Client: client, Timeout: time.Minute, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: r.now, Memory: r.memory.Load,
 	})
 	r.store = r.redis
 	return r

@@ -92,7 +92,7 @@ func TestRefusedAttemptsAreForgottenByRedis(t *testing.T) {
 	server := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, DisableIdentity: true})
 	t.Cleanup(func() { _ = client.Close() })
-	o := NewRedis(RedisConfig{Client: client, Timeout: time.Second, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: time.Now})
+	o := NewRedis(RedisConfig{Client: client, Timeout: time.Minute, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: time.Now})
 	all := IdempotencyName{"search", "d"}
 	join := func(number int) (IdempotencyName, Outcome) {
 		t.Helper()

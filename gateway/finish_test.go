@@ -151,6 +151,6 @@ func claimsIn(t *testing.T, server *miniredis.Miniredis, p *plan) *cache.Redis {
 	t.Cleanup(func() { _ = client.Close() })
 	client.SAdd(t.Context(), "sl1:teams", "search", "shop")
 	return cache.NewRedis(cache.RedisConfig{
-		Client: client, Timeout: time.Second, TTL: p.config.TaskTTL, Fresh: p.config.PollInterval, Rate: 20, Now: p.now,
+		Client: client, Timeout: time.Minute, TTL: p.config.TaskTTL, Fresh: p.config.PollInterval, Rate: 20, Now: p.now,
 	})
 }

@@ -259,7 +259,7 @@ func TestARequestSentAgainIsNotLockedOut(t *testing.T) {
 				client := open()
 				client.AddHook(slow)
 				network = open()
-				store = cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: time.Now})
+				store = cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Minute, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: time.Now})
 				p.outcomes, p.config.ImageWait = store, time.Second
 			})
 			for _, number := range []string{"0", "1"} { // so that Redis has the scripts

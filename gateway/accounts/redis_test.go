@@ -60,7 +60,7 @@ func TestReplicasShareAPause(t *testing.T) {
 	var replicas []*accounts.Pool
 	for range 3 {
 		r, _ := poolOf(t, setOf(t, "id: a", "id: b, weight: 0"), func(c *accounts.Config) {
-			c.Shared, c.Now = accounts.NewRedis(client, time.Second), time.Now
+			c.Shared, c.Now = accounts.NewRedis(client, time.Minute), time.Now
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})

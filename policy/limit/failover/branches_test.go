@@ -305,7 +305,7 @@ func TestReplicasWithoutTheQuotasOfAnAccount(t *testing.T) {
 	replica := func(f *Failover) *branches {
 		return &branches{estate: &estate{T: t, housed: f, File: file, clock: first.clock, wait: func() {}}, mover: f}
 	}
-	other := New(Config{Store: storeAt(first.client, first.clock), Timeout: time.Second, Replicas: 1, Now: first.clock.Now})
+	other := New(Config{Store: storeAt(first.client, first.clock), Timeout: time.Minute, Replicas: 1, Now: first.clock.Now})
 	t.Cleanup(func() { _ = other.Close(context.Background()) })
 	with, none := account("eu", 100, 0), account("eu", 0, 0)
 	a, b := replica(first.Failover), replica(other)

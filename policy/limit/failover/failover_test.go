@@ -80,7 +80,7 @@ type harness struct {
 func newHarness(t *testing.T, client redis.UniversalClient, change func(c *Config)) *harness {
 	s := &harness{T: t, client: client, clock: limittest.NewClock(), fault: &fault{}}
 	client.AddHook(s.fault)
-	config := Config{Store: storeAt(client, s.clock), Timeout: time.Second, Replicas: 1, Now: s.clock.Now}
+	config := Config{Store: storeAt(client, s.clock), Timeout: time.Minute, Replicas: 1, Now: s.clock.Now}
 	if change != nil {
 		change(&config)
 	}
@@ -574,7 +574,7 @@ func TestASkewedReplicaBooksTheRightDay(t *testing.T) {
 	for _, skew := range []time.Duration{-30 * time.Hour, 30 * time.Hour} {
 		harnesses(t, nil, func(s *harness) {
 			clock := s.clock
-			skewed := New(Config{Store: s.Store, Timeout: time.Second, Replicas: 1, Now: func() time.Time { return clock.Now().Add(skew) }})
+			skewed := New(Config{Store: s.Store, Timeout: time.Minute, Replicas: 1, Now: func() time.Time { return clock.Now().Add(skew) }})
 			s = &harness{T: s.T, client: s.client, clock: clock, fault: s.fault, Failover: skewed}
 			defer func() { _ = skewed.Close(s.Context()) }()
 			team, one := limittest.Team(s, "quotas: {images: {day: 200}}"), limit.Amounts{limit.Requests: 1, limit.Images: 1}

@@ -398,7 +398,7 @@ func TestReplicasWithoutTheHouse(t *testing.T) {
 	}
 	first := newHarness(t, limittest.RealRedis(t), nil)
 	replica := func() *Failover {
-		f := New(Config{Store: storeAt(first.client, first.clock), Timeout: time.Second, Replicas: 1, Now: first.clock.Now})
+		f := New(Config{Store: storeAt(first.client, first.clock), Timeout: time.Minute, Replicas: 1, Now: first.clock.Now})
 		t.Cleanup(func() { _ = f.Close(context.Background()) })
 		return f
 	}
