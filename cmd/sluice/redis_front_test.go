@@ -129,7 +129,7 @@ func TestFrontStoppedReplicaSendsItsClientsAway(t *testing.T) {
 // Without Redis a picture cannot be paid once for certain, so none is made.
 func TestFrontMakesNoPictureWithoutRedis(t *testing.T) {
 	t.Parallel()
-	r := startTaskReplicas(t, 1, simulator.Config{TaskRate: -1}, "SLUICE_REDIS_TIMEOUT=50ms")
+	r := startTaskReplicas(t, 1, simulator.Config{TaskRate: -1})
 	r.server.kill()
 	if status, header, text := r.picture(0, "0", patience); status != http.StatusServiceUnavailable || header.Get("Sluice-Refusal") != "admit/state" {
 		t.Errorf("%d %v %s", status, header, text)
