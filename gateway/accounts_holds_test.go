@@ -8,12 +8,13 @@ import (
 	"sluice/gateway/simulator"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // holdsOf is what is used and held of a daily quota of requests, as "used+held", of the house or of an account at the service.
 func (h *harness) holdsOf(id string) string {
 	h.Helper()
-	report, err := h.accounts.Look(h.Context(), &teams.Team{ID: id, Quotas: []teams.Quota{{Unit: teams.UnitRequests, Period: teams.PeriodDay, Limit: 100}}})
+	report, err := h.accounts.Look(h.Context(), &teams.Team{ID: id, Quotas: []teams.Quota{{Unit: unit.NameRequests, Period: teams.PeriodDay, Limit: 100}}})
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/simulator"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // housed is a change that gives the teams file a house.
@@ -54,7 +55,7 @@ func TestATaskEndsInTheHouse(t *testing.T) {
 	for range 5 {
 		h.ask("GET", tasksPath+"/"+task, "")
 	}
-	account := &teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 6}}}
+	account := &teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 6}}}
 	report, err := h.accounts.Look(t.Context(), account)
 	if err != nil || report.Limits[0].Used != 4 || report.Limits[0].Held != 0 {
 		t.Errorf("%+v, %v", report, err)

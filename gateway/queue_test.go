@@ -16,6 +16,7 @@ import (
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // later sends a request from another goroutine.
@@ -340,7 +341,7 @@ func TestWhatWaitedForTheAccountIsCharged(t *testing.T) {
 				p.accounts, p.teams = kept, "account: [{requests: {per: 1s, limit: 1}}]\nhouse: {quotas: {requests: {day: 100}}}\n"
 				p.limits = []string{"quotas: {requests: {day: 100}}"}
 			})
-			search := &teams.Team{ID: "search", Quotas: []teams.Quota{{Unit: teams.UnitRequests, Period: teams.PeriodDay, Limit: 100}}}
+			search := &teams.Team{ID: "search", Quotas: []teams.Quota{{Unit: unit.NameRequests, Period: teams.PeriodDay, Limit: 100}}}
 			const sent = 3
 			for range sent {
 				if got := h.ask("POST", textPath, textBody, "Prefer", "wait=30"); got.status != http.StatusOK {

@@ -16,6 +16,7 @@ import (
 	"sluice/gateway/stores"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // A team sees its standing in every limit, and its requests in flight.
@@ -332,8 +333,8 @@ func TestUsageOfARaisedTeam(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 8}, spend: {day: 2.5}}"))
 	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	raised, _ := parse(t, h.teamsDoc).Raised([]teams.Raise{
-		{ID: "a", Team: "search", Unit: teams.UnitSpend, Period: teams.PeriodDay, Amount: teams.Nano / 2, Until: until, Reason: "launch"},
-		{ID: "b", Team: "shop", Unit: teams.UnitSpend, Period: teams.PeriodDay, Amount: 1, Until: until, Reason: "x"},
+		{ID: "a", Team: "search", Unit: unit.NameSpend, Period: teams.PeriodDay, Amount: teams.Nano / 2, Until: until, Reason: "launch"},
+		{ID: "b", Team: "shop", Unit: unit.NameSpend, Period: teams.PeriodDay, Amount: 1, Until: until, Reason: "x"},
 	}, time.Now())
 	h.gateway.SetTeams(raised)
 	body := regexp.MustCompile(`"reset":"[^"]+"`).ReplaceAllString(h.ask("GET", "/sluice/v1/usage", "").body, `"reset":"R"`)

@@ -19,18 +19,18 @@ import (
 
 // adjustCommand is sluice adjust.
 type adjustCommand struct {
-	Team    string     `required:"" placeholder:"T" help:"The team's id."`
-	Unit    teams.Unit `required:"" placeholder:"U" help:"${units}."`
-	Delta   string     `required:"" placeholder:"N" help:"What to add; below 0 to give back (--delta=-500). Spend is in the currency."`
-	Day     string     `placeholder:"D" help:"The day in UTC that it counts on, such as 2026-11-12, of the 400 that the ledger keeps; the running one if absent."`
-	Account string     `placeholder:"A" help:"The account at the service whose use it corrects, by its id in the accounts file; main if absent."`
-	Reason  string     `required:"" placeholder:"…" help:"Why, in up to 200 characters; kept for as long as the ledger."`
+	Team    string    `required:"" placeholder:"T" help:"The team's id."`
+	Unit    unit.Name `required:"" placeholder:"U" help:"${units}."`
+	Delta   string    `required:"" placeholder:"N" help:"What to add; below 0 to give back (--delta=-500). Spend is in the currency."`
+	Day     string    `placeholder:"D" help:"The day in UTC that it counts on, such as 2026-11-12, of the 400 that the ledger keeps; the running one if absent."`
+	Account string    `placeholder:"A" help:"The account at the service whose use it corrects, by its id in the accounts file; main if absent."`
+	Reason  string    `required:"" placeholder:"…" help:"Why, in up to 200 characters; kept for as long as the ledger."`
 }
 
 // Run posts a correction to the team's day and month and to the ledger, and writes the new amounts.
 func (a adjustCommand) Run(ctx context.Context, p program) error {
 	c := console.Correction{Unit: a.Unit, Delta: a.Delta, Day: a.Day, Account: a.Account, Money: unit.Nanos}
-	if _, err := a.read(c); err != nil && a.Unit != teams.UnitSpend { // which amounts of money are valid depends on Redis
+	if _, err := a.read(c); err != nil && a.Unit != unit.NameSpend { // which amounts of money are valid depends on Redis
 		return err
 	}
 	s, faulty := settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE")

@@ -61,7 +61,7 @@ func costOf(t *rapid.T, w billing.Work) (sum int64) {
 		t.Fatal(err)
 	}
 	for _, line := range lines[1:] {
-		cost, ok := unit.Nanos.Read(teams.UnitSpend, line[len(line)-1])
+		cost, ok := unit.Nanos.Read(unit.NameSpend, line[len(line)-1])
 		if !ok {
 			t.Fatal(line)
 		}

@@ -11,7 +11,6 @@ import (
 
 	"sluice/gateway/admin"
 	"sluice/gateway/simulator"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -47,7 +46,7 @@ func TestAHouseThatCountsInMicros(t *testing.T) {
 				sum += uses[i].Used[unit.Spend]
 			}
 			wait(t, "it is logged", func() bool { return strings.Contains(string(h.log.bytes()), `"msg":"request"`) })
-			spent := unit.Micros.Written(teams.UnitSpend, sum)
+			spent := unit.Micros.Written(unit.NameSpend, sum)
 			bill := write(t, command(t.Context(), environ, "usage", "--focus").stdout)
 			for text, want := range map[string]string{
 				command(t.Context(), environ, "usage").stdout:           "spend IDR  " + spent,

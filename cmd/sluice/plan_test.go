@@ -79,7 +79,7 @@ var floorPlan = map[string]plan{
 	"policy/account": {ours: []string{"policy", "policy/spelling", "policy/strictyaml", "policy/teams"}, never: silent, timeless: true},
 	"policy/teams/store": {
 		ours:      []string{"policy/strictyaml", "policy/teams"},
-		testsOurs: []string{"policy/limit/limittest"},
+		testsOurs: []string{"policy/limit/limittest", "policy/unit"},
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, slogPkg, otelAPI},
 	},

@@ -15,6 +15,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // severed is a replica's way to a cluster: calls about one account fail without being sent, and once it is dead all do.
@@ -102,7 +103,7 @@ func (a *apart) request(id string, tokens int64, lease time.Duration) *limit.Hol
 	if err != nil {
 		a.Fatal(err)
 	}
-	account := &teams.Account{ID: a.account, Quotas: &teams.Team{ID: a.accountID(), Quotas: []teams.Quota{{Unit: teams.UnitTokens, Period: teams.PeriodMonth, Limit: quota(a.accountID())}}}}
+	account := &teams.Account{ID: a.account, Quotas: &teams.Team{ID: a.accountID(), Quotas: []teams.Quota{{Unit: unit.NameTokens, Period: teams.PeriodMonth, Limit: quota(a.accountID())}}}}
 	return &limit.Hold{
 		ID: id, Team: file.List[0], Account: a.account, Outside: a.outsides.For(file, account, "llm-max"), Model: "llm-max", Endpoint: policy.EndpointText,
 		Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: tokens}, Lease: lease,

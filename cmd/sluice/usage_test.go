@@ -224,7 +224,7 @@ func TestAdjustLostReplies(t *testing.T) {
 	lost := &losing{}
 	client.AddHook(lost)
 	accounts := redisstore.New(client)
-	a := adjustCommand{Team: "search", Unit: teams.UnitImages, Delta: "5", Reason: "test"}
+	a := adjustCommand{Team: "search", Unit: unit.NameImages, Delta: "5", Reason: "test"}
 	for _, tt := range []struct {
 		lost       int
 		told, fail string

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -103,7 +102,7 @@ func focusRow(units []UsageRow, currency, provider string) map[string]string {
 	amounts, estimated := amountsOf(units)
 	day, _ := time.Parse(limit.DayForm, row.Day) // the report wrote it
 	month := day.AddDate(0, 0, 1-day.Day())
-	cost, service := amounts[teams.UnitSpend], cmp.Or(row.Model, string(row.Endpoint)) // a forwarded request has no model
+	cost, service := amounts[unit.NameSpend], cmp.Or(row.Model, string(row.Endpoint)) // a forwarded request has no model
 	charge := map[string]string{
 		"BilledCost": cost, "ContractedCost": cost, "EffectiveCost": cost, "ListCost": cost,
 		"BillingAccountId": Cell(cmp.Or(row.Account, provider)), "BillingAccountName": row.Account, "BillingCurrency": currency,
@@ -141,11 +140,11 @@ func amountsOf(units []UsageRow) (amounts map[unit.Name]string, estimated string
 	for i := range units {
 		u := &units[i]
 		amounts[u.Unit] = u.Used.String()
-		if u.Unit == teams.UnitSpend {
+		if u.Unit == unit.NameSpend {
 			estimated = u.Estimated.String()
 		}
 		if u.Kind != "" { // only the last one has the spend
-			amounts[teams.UnitSpend], estimated = u.Spend.String(), u.EstimatedSpend.String()
+			amounts[unit.NameSpend], estimated = u.Spend.String(), u.EstimatedSpend.String()
 		}
 	}
 	return amounts, estimated

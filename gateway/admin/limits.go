@@ -7,12 +7,13 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // UsageRaise is a raise of a team's quota for a while.
 type UsageRaise struct {
 	Team   string       `json:"team"`
-	Unit   teams.Unit   `json:"unit"`
+	Unit   unit.Name    `json:"unit"`
 	Period teams.Period `json:"period"`
 	Base   json.Number  `json:"base"` // the quota without its raises; spend is in the currency
 	limit.Raised

@@ -27,7 +27,7 @@ func TestRaisesInTheReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	until := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-	of := func(team string, unit teams.Unit, period teams.Period, amount int64, before time.Duration, reason string) teams.Raise {
+	of := func(team string, unit unit.Name, period teams.Period, amount int64, before time.Duration, reason string) teams.Raise {
 		return teams.Raise{Team: team, Unit: unit, Period: period, Amount: amount, Until: until.Add(-before), Reason: reason}
 	}
 	file, _ = file.Raised([]teams.Raise{
@@ -75,8 +75,8 @@ func TestLimitsOfKeysInTheReport(t *testing.T) {
 	inside := func(_ context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
 		asked += team.ID + " " + k.String() + " "
 		return []limit.Standing{
-			{Of: "7f3k9q2m4x1c", Unit: teams.UnitRequests, Per: "1m", Limit: 60, Used: 10, Left: 50, Reset: 10 * time.Second},
-			{Of: "7f3k9q2m4x1c", Unit: teams.UnitSpend, Period: teams.PeriodMonth, Per: "month", Limit: 2_500_000_000, Used: teams.Nano, Held: 500_000_000, Left: teams.Nano, Reset: time.Hour},
+			{Of: "7f3k9q2m4x1c", Unit: unit.NameRequests, Per: "1m", Limit: 60, Used: 10, Left: 50, Reset: 10 * time.Second},
+			{Of: "7f3k9q2m4x1c", Unit: unit.NameSpend, Period: teams.PeriodMonth, Per: "month", Limit: 2_500_000_000, Used: teams.Nano, Held: 500_000_000, Left: teams.Nano, Reset: time.Hour},
 		}, nil
 	}
 	handler := admin.New(admin.Deps{
@@ -123,10 +123,10 @@ func TestTheLinesOfTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	midnight := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
-	key := limit.Standing{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 50, Used: 40, Held: 4, Left: 6, Reset: time.Hour}
+	key := limit.Standing{Unit: unit.NameImages, Period: teams.PeriodDay, Per: "day", Limit: 50, Used: 40, Held: 4, Left: 6, Reset: time.Hour}
 	u := admin.UsageReport{
 		Keys:   []admin.UsageKey{{Team: "search", Key: "7f3k9q2m4x1c", StandingEntry: key.Entry(unit.Nanos, midnight.Add(-time.Hour))}},
-		Raises: []admin.UsageRaise{{Team: "search", Unit: teams.UnitImages, Period: teams.PeriodDay, Base: "500", Raised: limit.Raised{Amount: "500", Until: midnight, Reason: "launch"}}},
+		Raises: []admin.UsageRaise{{Team: "search", Unit: unit.NameImages, Period: teams.PeriodDay, Base: "500", Raised: limit.Raised{Amount: "500", Until: midnight, Reason: "launch"}}},
 	}
 	var b strings.Builder
 	if err := u.WriteText(&b, admin.ByKey); err != nil {

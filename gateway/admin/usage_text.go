@@ -108,7 +108,7 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 	for i := range sums {
 		s := &sums[i]
 		name := string(s.unit)
-		if s.unit == teams.UnitSpend && u.Word != "" {
+		if s.unit == unit.NameSpend && u.Word != "" {
 			name += " " + u.Word
 		}
 		_, _ = fmt.Fprintf(out, "%s\tin all\t%s%s\t%s\t%s (%s)\n", Printable(s.team), strings.Repeat("\t", len(columns)), name,
@@ -159,7 +159,7 @@ func (u *UsageReport) raisesText() (text string) {
 // usageSum is what a team used of a unit.
 type usageSum struct {
 	team            string
-	unit            teams.Unit
+	unit            unit.Name
 	used, estimated int64
 }
 
@@ -167,21 +167,21 @@ type usageSum struct {
 type usageSums []usageSum
 
 func (s *usageSums) add(m unit.Money, r *UsageRow) {
-	if r.Kind == "" || r.Unit != teams.UnitSpend {
+	if r.Kind == "" || r.Unit != unit.NameSpend {
 		s.addUnit(r.Team, r.Unit, amountOf(m, r.Unit, r.Used), amountOf(m, r.Unit, r.Estimated))
 	}
 	if r.Kind != "" {
-		s.addUnit(r.Team, teams.UnitSpend, amountOf(m, teams.UnitSpend, r.Spend), amountOf(m, teams.UnitSpend, r.EstimatedSpend))
+		s.addUnit(r.Team, unit.NameSpend, amountOf(m, unit.NameSpend, r.Spend), amountOf(m, unit.NameSpend, r.EstimatedSpend))
 	}
 }
 
 // amountOf is an amount that the report wrote.
-func amountOf(m unit.Money, of teams.Unit, number json.Number) int64 {
+func amountOf(m unit.Money, of unit.Name, number json.Number) int64 {
 	n, _ := m.Read(of, number.String())
 	return n
 }
 
-func (s *usageSums) addUnit(team string, of teams.Unit, used, estimated int64) {
+func (s *usageSums) addUnit(team string, of unit.Name, used, estimated int64) {
 	at := len(*s) - 1
 	for at >= 0 && ((*s)[at].team != team || (*s)[at].unit != of) {
 		if at--; at < len(*s)-len(unit.Names) { // rows are by team

@@ -10,7 +10,6 @@ import (
 	"sluice/policy"
 	"sluice/policy/invoice"
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -34,10 +33,10 @@ func (u *UsageReport) Uses() (all []invoice.Use, err error) {
 			return nil, fmt.Errorf("row %d of the usage is not readable: %s %s %s", i+1, row.Day, row.Unit, row.Used)
 		}
 		use.Day = day[0]
-		if row.Spend != "" && row.Unit != teams.UnitSpend && (!u.addAmount(&use.Used, teams.UnitSpend, row.Spend) || !u.addAmount(&use.Estimated, teams.UnitSpend, row.EstimatedSpend)) {
+		if row.Spend != "" && row.Unit != unit.NameSpend && (!u.addAmount(&use.Used, unit.NameSpend, row.Spend) || !u.addAmount(&use.Estimated, unit.NameSpend, row.EstimatedSpend)) {
 			return nil, fmt.Errorf("row %d of the usage is not readable: it costs %s", i+1, row.Spend)
 		}
-		if row.Unit == teams.UnitRequests {
+		if row.Unit == unit.NameRequests {
 			requests = use.Used[limit.Requests]
 		}
 		use.Rounded += u.rounded(row, requests)
@@ -48,7 +47,7 @@ func (u *UsageReport) Uses() (all []invoice.Use, err error) {
 // rounded is by how much the costs of a kind's requests were rounded up: exactly if one price held, otherwise less than the last digit for
 // each request. An unknown kind has no price.
 func (u *UsageReport) rounded(row *UsageRow, requests int64) int64 {
-	if row.Unit != teams.UnitTokens || row.Kind == "" || row.Kind == invoice.Unknown {
+	if row.Unit != unit.NameTokens || row.Kind == "" || row.Kind == invoice.Unknown {
 		return 0
 	}
 	if row.Price == "" {
@@ -93,7 +92,7 @@ func unitPrice(row *UsageRow) string {
 	if !ok {
 		return ""
 	}
-	if row.Unit == teams.UnitTokens { // their price is for a million
+	if row.Unit == unit.NameTokens { // their price is for a million
 		price.Quo(price, big.NewRat(1_000_000, 1))
 	}
 	text := price.FloatString(18) // exact

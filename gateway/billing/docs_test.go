@@ -35,7 +35,7 @@ func TestTheBillsOfTheDocumentation(t *testing.T) {
 		bill, contradicts := price.Of(file.Prices.For(string(row[1]), day), &used)
 		var lines []string
 		for l := range bill.Lines() {
-			lines = append(lines, fmt.Sprintf("%s %d: %s", l.Kind, l.Quantity, unit.Nanos.Written(teams.UnitSpend, l.Amount)))
+			lines = append(lines, fmt.Sprintf("%s %d: %s", l.Kind, l.Quantity, unit.Nanos.Written(unit.NameSpend, l.Amount)))
 		}
 		if got := strings.Join(lines, ", "); got != string(row[4]) || contradicts {
 			t.Errorf("%s on %s: %s is %s, want %s", row[1], row[2], row[3], got, row[4])

@@ -39,7 +39,7 @@ type Cooling struct {
 // AccountRate is a rate of an account.
 type AccountRate struct {
 	Models []policy.Pattern `json:"models"` // their requests share the rate; nil: all models
-	Unit   teams.Unit       `json:"unit"`
+	Unit   unit.Name        `json:"unit"`
 	Per    string           `json:"per"`
 	Limit  int64            `json:"limit"`
 	Burst  int64            `json:"burst"`
@@ -47,7 +47,7 @@ type AccountRate struct {
 
 // AccountQuota is a quota of all work on an account, as last known. Spend is in the currency.
 type AccountQuota struct {
-	Unit   teams.Unit   `json:"unit"`
+	Unit   unit.Name    `json:"unit"`
 	Period teams.Period `json:"period"`
 	Limit  json.Number  `json:"limit"`
 	Used   json.Number  `json:"used"`

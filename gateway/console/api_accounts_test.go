@@ -12,6 +12,7 @@ import (
 	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // spareAccount is in distress, and has everything that an account can have.
@@ -20,12 +21,12 @@ var spareAccount = figures.AccountLine{
 		ID: "spare", Region: "cn-north", Address: "https://service.example/api/v1", Key: "…f00d", State: account.Cooling, Why: "Throttling.RateQuota", Since: noon,
 		Cooling: []account.Rest{{Model: "llm-max", Until: noon.Add(7 * time.Second)}}, Weight: 3, InFlight: 2, Failovers: map[string]int64{"throttled": 9},
 		Limits: []teams.AccountLimit{
-			{Models: []policy.Pattern{"gen2.6-*"}, Rates: []teams.Rate{{Unit: teams.UnitRequests, Per: time.Second, PerText: "1s", Limit: 5, Burst: 10}}},
-			{Rates: []teams.Rate{{Unit: teams.UnitTokens, Per: time.Minute, PerText: "1m", Limit: 9000, Burst: 9000}}},
+			{Models: []policy.Pattern{"gen2.6-*"}, Rates: []teams.Rate{{Unit: unit.NameRequests, Per: time.Second, PerText: "1s", Limit: 5, Burst: 10}}},
+			{Rates: []teams.Rate{{Unit: unit.NameTokens, Per: time.Minute, PerText: "1m", Limit: 9000, Burst: 9000}}},
 		},
 	},
 	Today: figures.Use{Used: limit.Amounts{1, 20, 0, 300_000_000}}, Month: figures.Use{Used: limit.Amounts{4, 50, 6, 7 * teams.Nano}},
-	Quotas: []limit.Standing{{Unit: teams.UnitSpend, Period: teams.PeriodMonth, Limit: 20_000 * teams.Nano, Used: 7 * teams.Nano, Held: 500_000_000}},
+	Quotas: []limit.Standing{{Unit: unit.NameSpend, Period: teams.PeriodMonth, Limit: 20_000 * teams.Nano, Used: 7 * teams.Nano, Held: 500_000_000}},
 }
 
 const spareText = `{"id":"spare","region":"cn-north","url":"https://service.example/api/v1","key":"…f00d","state":"cooling","why":"Throttling.RateQuota",` +

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/figures"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry/recent"
 )
 
@@ -104,7 +104,7 @@ func limits(a *api, c *call) error {
 	for i := range found {
 		n := found[i].Nearest
 		number := func(amount int64) json.Number {
-			if n.Unit == teams.UnitSpend {
+			if n.Unit == unit.NameSpend {
 				return json.Number(m.Written(n.Unit, amount))
 			}
 			return json.Number(strconv.FormatInt(amount, 10))

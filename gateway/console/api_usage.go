@@ -174,7 +174,7 @@ func addUpKinds(rows []limit.Row, m unit.Money) []Use {
 
 // AdjustOrder is the body of a correction.
 type AdjustOrder struct {
-	Unit    teams.Unit     `json:"unit"`
+	Unit    unit.Name      `json:"unit"`
 	Delta   jsontext.Value `json:"delta"`   // a number: what to add; spend is in the currency
 	Day     string         `json:"day"`     // such as 2026-11-12; absent: today
 	Account string         `json:"account"` // at the service; absent: main
@@ -183,7 +183,7 @@ type AdjustOrder struct {
 
 // AdjustedUse is a team's use before and after a correction. The use of a day that the order names is that on its account in the ledger.
 type AdjustedUse struct {
-	Unit        teams.Unit  `json:"unit"`
+	Unit        unit.Name   `json:"unit"`
 	DayBefore   json.Number `json:"day_before"`
 	Day         json.Number `json:"day"`
 	MonthBefore json.Number `json:"month_before"` // 0 for a day of an earlier month
@@ -212,7 +212,7 @@ func (a *api) adjust(c *call) error {
 
 // RaiseOrder is the body of a raise.
 type RaiseOrder struct {
-	Unit   teams.Unit     `json:"unit"`
+	Unit   unit.Name      `json:"unit"`
 	Period teams.Period   `json:"period"`
 	Amount jsontext.Value `json:"amount"` // a number: what to add; spend is in the currency
 	Until  *time.Time     `json:"until"`  // nil: the end of the period

@@ -20,7 +20,7 @@ import (
 
 // Correction is a correction of a team's use, as the person wrote it.
 type Correction struct {
-	Unit    teams.Unit
+	Unit    unit.Name
 	Delta   string // what to add; below 0 to give back. Spend is in the currency
 	Day     string // such as 2026-11-12, in UTC; empty: today
 	Account string // at the service; empty: main

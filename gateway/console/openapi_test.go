@@ -83,7 +83,7 @@ func teamMembers(t *testing.T) []string {
 func raiseMembers(t *testing.T) []string {
 	t.Helper()
 	var members map[string]any
-	text, err := json.Marshal(teams.Raise{Unit: teams.UnitSpend, Money: unit.Micros})
+	text, err := json.Marshal(teams.Raise{Unit: unit.NameSpend, Money: unit.Micros})
 	if err == nil {
 		err = json.Unmarshal(text, &members)
 	}

@@ -15,6 +15,7 @@ import (
 	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 func TestCorrectionsHaveEntries(t *testing.T) {
@@ -23,14 +24,14 @@ func TestCorrectionsHaveEntries(t *testing.T) {
 		w.create("maps", "")
 		a := operator
 		a.Reason = "counted twice"
-		done, err := w.Adjust(ctx, a, "maps", Correction{Unit: teams.UnitSpend, Delta: "1.5"})
+		done, err := w.Adjust(ctx, a, "maps", Correction{Unit: unit.NameSpend, Delta: "1.5"})
 		if err != nil || done.Month != 1.5*teams.Nano {
 			w.Errorf("%+v, %v", done, err)
 		}
-		_, err = w.Adjust(ctx, a, "ads", Correction{Unit: teams.UnitTokens, Delta: "-1"})
+		_, err = w.Adjust(ctx, a, "ads", Correction{Unit: unit.NameTokens, Delta: "-1"})
 		w.refused(err, teams.CodeConflict, "delta")
 		for _, tt := range []struct {
-			unit          teams.Unit
+			unit          unit.Name
 			delta, reason string
 			field         string
 		}{
@@ -62,7 +63,7 @@ func TestCorrectionsAreForKnownAccounts(t *testing.T) {
 		a.Reason = "counted twice"
 		w.Standings = func() []account.Standing { return []account.Standing{{ID: "eu"}} }
 		for id, known := range map[string]bool{"": true, "main": true, "eu": true, "ue": false} {
-			_, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: teams.UnitTokens, Delta: "5", Account: id})
+			_, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: "5", Account: id})
 			switch {
 			case known && err != nil:
 				w.Errorf("%q: %v", id, err)
@@ -71,7 +72,7 @@ func TestCorrectionsAreForKnownAccounts(t *testing.T) {
 			}
 		}
 		w.Standings = nil // the ledger has it by now
-		if _, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: teams.UnitTokens, Delta: "5", Account: "eu"}); err != nil {
+		if _, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: "5", Account: "eu"}); err != nil {
 			w.Error(err)
 		}
 	})
@@ -84,7 +85,7 @@ func TestACorrectionWhoseOutcomeIsOpen(t *testing.T) {
 		w.Registry.Accounts = lostAccounts{w.accounts}
 		a := operator
 		a.Reason = "counted twice"
-		_, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: teams.UnitTokens, Delta: "5"})
+		_, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: "5"})
 		w.refused(err, teams.CodeAway, "")
 		var after map[string]string
 		if e := w.entries(); len(e) != 2 || e[0].What != "usage.adjust" || json.Unmarshal(e[0].After, &after) != nil || !strings.Contains(err.Error(), after["id"]) {
@@ -102,7 +103,7 @@ func TestACorrectionIsPostedOnce(t *testing.T) {
 			w.Registry.Accounts = accounts
 			a := operator
 			a.Reason = "counted twice"
-			done, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: teams.UnitTokens, Delta: "5"})
+			done, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: "5"})
 			if err != nil || done.Day != 5 || len(accounts.posted) != 1 || accounts.calls != lost+1 {
 				t.Errorf("%d replies lost: %+v, %v; %d calls, %d posted", lost, done, err, accounts.calls, len(accounts.posted))
 			}
@@ -144,7 +145,7 @@ func TestAClientThatLeaves(t *testing.T) {
 		w.Registry.Accounts = leftAccounts{w.accounts, leave}
 		a := operator
 		a.Reason = "counted twice"
-		if done, err := w.Adjust(ctx, a, "maps", Correction{Unit: teams.UnitTokens, Delta: "5"}); err != nil || done.Day != 5 {
+		if done, err := w.Adjust(ctx, a, "maps", Correction{Unit: unit.NameTokens, Delta: "5"}); err != nil || done.Day != 5 {
 			t.Errorf("%+v, %v", done, err)
 		}
 		if e := w.entries(); e[0].What != "usage.adjust.posted" {

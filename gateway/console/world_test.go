@@ -123,7 +123,7 @@ func (s *someTraffic) FaultList(_ context.Context, p access.Person) []figures.Fa
 }
 
 func (s *someTraffic) NearList(_ context.Context, _ access.Person, percent int) ([]figures.TeamLine, error) {
-	near := &figures.Near{Name: "spend-day", Standing: limit.Standing{Unit: teams.UnitSpend, Period: teams.PeriodDay, Limit: 5_000_000_000, Used: 4_500_000_000}, Percent: 90}
+	near := &figures.Near{Name: "spend-day", Standing: limit.Standing{Unit: unit.NameSpend, Period: teams.PeriodDay, Limit: 5_000_000_000, Used: 4_500_000_000}, Percent: 90}
 	if percent > near.Percent {
 		return nil, s.err
 	}

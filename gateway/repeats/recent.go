@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 	"sluice/telemetry"
 )
@@ -105,7 +104,7 @@ func (r *Recent) Remember(asked *Asked, given *limit.Verdict, now time.Time) {
 	if v.Reason == limit.ReasonHouse {
 		own = &all.house
 	}
-	if v.Fault.Unit == teams.UnitRequests {
+	if v.Fault.Unit == unit.NameRequests {
 		need = needsRequest
 	}
 	if least, ok := v.Least(); ok {

@@ -6,6 +6,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // quota is a refusal by a quota of requests that is used up.
@@ -14,7 +15,7 @@ func quota(reason limit.Reason, wait time.Duration) *limit.Verdict {
 	if reason == limit.ReasonHouse {
 		scope = limit.ScopeHouse
 	}
-	fault := limit.Standing{Unit: teams.UnitRequests, Period: teams.PeriodDay, Limit: 5, Used: 5, Scope: scope}
+	fault := limit.Standing{Unit: unit.NameRequests, Period: teams.PeriodDay, Limit: 5, Used: 5, Scope: scope}
 	return &limit.Verdict{Reason: reason, Fault: fault, Wait: wait, Asked: 1}
 }
 
@@ -55,7 +56,7 @@ func TestAKeyWithLimitsIsToldItsOwnRefusal(t *testing.T) {
 // A rate of the account that waits longer does not undo the memory of the team's own refusal.
 func TestTheRefusalBehindTheAccountsIsRemembered(t *testing.T) {
 	r, now := New(), time.Now()
-	rate := teams.Rate{Unit: teams.UnitRequests, Limit: 1, Per: time.Hour, PerText: "1h", Burst: 1}
+	rate := teams.Rate{Unit: unit.NameRequests, Limit: 1, Per: time.Hour, PerText: "1h", Burst: 1}
 	for _, asked := range []*Asked{text("search", "", false), pictures("shop")} {
 		told := quota(limit.ReasonQuota, time.Minute).OrOutside(rate, time.Hour, &limit.Hold{Team: &teams.Team{ID: asked.Team}})
 		r.Remember(asked, &told, now)

@@ -13,7 +13,7 @@ import (
 )
 
 // slots is the unit of requests in flight.
-const slots teams.Unit = "slots"
+const slots unit.Name = "slots"
 
 // TeamSlots is the resource of a team's requests in flight.
 func TeamSlots(team string) Resource { return Resource{limit.ScopeTeam, team, slots} }
@@ -149,5 +149,5 @@ func (r Resource) String() string {
 	if r.IsSlots() {
 		return "a place among the requests in flight of " + whose
 	}
-	return fmt.Sprintf("the rate of %s of %s", cmp.Or(r.Unit, teams.UnitRequests), whose)
+	return fmt.Sprintf("the rate of %s of %s", cmp.Or(r.Unit, unit.NameRequests), whose)
 }

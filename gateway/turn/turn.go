@@ -20,14 +20,14 @@ import (
 	"time"
 
 	"sluice/policy/limit"
-	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Resource is what requests take turns for. Equal values are the same resource.
 type Resource struct {
 	Scope limit.ScopeKind // its owner: a team, a key or an account
 	Name  string          // of the owner
-	Unit  teams.Unit      // what is scarce; empty: an account's readiness to serve a model
+	Unit  unit.Name       // what is scarce; empty: an account's readiness to serve a model
 }
 
 // Need is what a request takes of a resource.

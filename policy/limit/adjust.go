@@ -14,7 +14,7 @@ import (
 type Correction struct {
 	ID      string // Redis makes a correction once per ID
 	Team    string
-	Unit    teams.Unit
+	Unit    unit.Name
 	Delta   int64  // below 0 gives back
 	Day     int    // yyyymmdd in UTC, which the ledger keeps; 0: today, on all accounts unless Account names another than main
 	Account string // at the service; empty: main

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // What is set aside for several lost replicas is released one by one. A request waits for as many as it needs, and never beyond
 // the period's end; running requests may release what they hold earlier.
 func TestHowLongARequestWaitsForLostReplicas(t *testing.T) {
-	quota := Standing{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 100, Used: 60, Reset: time.Hour}
+	quota := Standing{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 100, Used: 60, Reset: time.Hour}
 	list := []Aside{{20, 50 * time.Minute}, {15, 20 * time.Minute}, {5, 2 * time.Hour}}
 	for _, tt := range []struct {
 		about string

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // TestRateIsKeptBetweenMicroseconds: a process's clock counts nanoseconds. Requests that each come a little early are
@@ -13,7 +14,7 @@ func TestRateIsKeptBetweenMicroseconds(t *testing.T) {
 	for _, limit := range []int64{1_000, 10_000, 100_000} {
 		now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 		begun, admitted := now, int64(0)
-		b := newBucket(teams.Rate{Unit: teams.UnitRequests, Limit: limit, Per: time.Second, Burst: 1}, false, now)
+		b := newBucket(teams.Rate{Unit: unit.NameRequests, Limit: limit, Per: time.Second, Burst: 1}, false, now)
 		for now.Sub(begun) < 10*time.Second {
 			if b.wait(1, b.missing(now)) == 0 {
 				b.take(1, now)

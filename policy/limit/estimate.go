@@ -53,9 +53,9 @@ func addText(a *Amounts, q *policy.Request, team *teams.Team, key *teams.KeyLimi
 	out, thinking := outputOf(q)
 	bill, _ := price.Of(p, &price.Usage{Input: q.TextLength, Output: out + thinking, Thinking: thinking})
 	text := AmountsOf(&bill)
-	a[Tokens] = clamp(min(text[Tokens], mostTokens), team, key, teams.UnitTokens)
+	a[Tokens] = clamp(min(text[Tokens], mostTokens), team, key, unit.NameTokens)
 	if text[Spend] > 0 {
-		a[Spend] = max(a[Spend], clamp(min(text[Spend], mostSpend), team, key, teams.UnitSpend))
+		a[Spend] = max(a[Spend], clamp(min(text[Spend], mostSpend), team, key, unit.NameSpend))
 	}
 }
 
@@ -79,7 +79,7 @@ func outputOf(q *policy.Request) (out, thinking int64) {
 }
 
 // clamp limits an estimate to a quarter of the smallest bucket and quota of its unit, but not below 1.
-func clamp(n int64, team *teams.Team, key *teams.KeyLimits, unit teams.Unit) int64 {
+func clamp(n int64, team *teams.Team, key *teams.KeyLimits, unit unit.Name) int64 {
 	for _, rates := range [...][]teams.Rate{team.Rates, key.Rates} {
 		for _, r := range rates {
 			if r.Unit == unit {

@@ -68,12 +68,12 @@ func TestEstimateByKey(t *testing.T) {
 		want  Amounts
 	}{
 		{"none", teams.KeyLimits{}, Amounts{1, 1000, 0, 2048 * 2000}},
-		{"a rate", teams.KeyLimits{Rates: []teams.Rate{{Unit: teams.UnitTokens, Burst: 400}}}, Amounts{1, 100, 0, 2048 * 2000}},
+		{"a rate", teams.KeyLimits{Rates: []teams.Rate{{Unit: unit.NameTokens, Burst: 400}}}, Amounts{1, 100, 0, 2048 * 2000}},
 		{
-			"quotas", teams.KeyLimits{Quotas: []teams.Quota{{Unit: teams.UnitTokens, Limit: 80}, {Unit: teams.UnitSpend, Limit: 4000}}},
+			"quotas", teams.KeyLimits{Quotas: []teams.Quota{{Unit: unit.NameTokens, Limit: 80}, {Unit: unit.NameSpend, Limit: 4000}}},
 			Amounts{1, 20, 0, 1000},
 		},
-		{"a larger one than its team's", teams.KeyLimits{Quotas: []teams.Quota{{Unit: teams.UnitTokens, Limit: 8000}}}, Amounts{1, 1000, 0, 2048 * 2000}},
+		{"a larger one than its team's", teams.KeyLimits{Quotas: []teams.Quota{{Unit: unit.NameTokens, Limit: 8000}}}, Amounts{1, 1000, 0, 2048 * 2000}},
 	} {
 		if got := Estimate(&text, team, &tt.key, somePrice()); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)

@@ -6,12 +6,13 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // A refusal names its cause: running requests, other replicas, or a lost replica, and until when.
 func TestARefusalSaysWhatIsSetAside(t *testing.T) {
 	const wait, back = 5 * time.Second, time.Hour
-	quota := limit.Standing{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 1000, Left: 58, Reset: 12 * time.Hour}
+	quota := limit.Standing{Unit: unit.NameImages, Period: teams.PeriodDay, Per: "day", Limit: 1000, Left: 58, Reset: 12 * time.Hour}
 	tasks := limit.Standing{Limit: 30, Used: 28}
 	aside := limit.Aside{Amount: 2, Back: back}
 	const ofQuota, lost = "Team search has 58 left of its quota images-day of 1000, and this request may cost ",

@@ -270,7 +270,7 @@ type Entry struct {
 	Key       string          `json:"key,omitzero"`      // only in the ledger of keys
 	Kind      string          `json:"kind,omitzero"`     // only by kind: its name; absent in the entry of the requests
 	Size      string          `json:"size,omitzero"`     // only by kind: of pictures, their size in the price list
-	Unit      teams.Unit      `json:"unit"`
+	Unit      unit.Name       `json:"unit"`
 	Used      json.Number     `json:"used"`      // units; spend in the currency
 	Estimated json.Number     `json:"estimated"` // the estimated part of it
 

@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // One to eight replicas without Redis, each with its share, crash and come back at any moment. In any window all
@@ -18,7 +19,7 @@ func TestSharesOfReplicas(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		count := rapid.IntRange(1, 8).Draw(rt, "replicas")
 		clock := limittest.NewClock()
-		r := teams.Rate{Unit: teams.UnitRequests, Per: time.Second, PerText: "1s", Limit: 40, Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
+		r := teams.Rate{Unit: unit.NameRequests, Per: time.Second, PerText: "1s", Limit: 40, Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
 		share := Terms{Scope: Scope{Set: true, Rated: true, Rates: [RateCount]teams.Rate{shareOf(r, int64(count))}}}
 		for q := range share.Quotas {
 			share.Quotas[q] = None
@@ -64,7 +65,7 @@ func TestSharesOfReplicas(t *testing.T) {
 }
 
 // sharedTeam is a team of one rate, and a hold of it.
-func sharedTeam(unit teams.Unit, rate int64, amounts Amounts) (*Hold, Terms) {
+func sharedTeam(unit unit.Name, rate int64, amounts Amounts) (*Hold, Terms) {
 	team := &teams.Team{ID: "search", Rates: []teams.Rate{{Unit: unit, Per: time.Minute, PerText: "1m", Limit: rate, Burst: rate}}}
 	return &Hold{ID: "h", Team: team, Amounts: amounts, Lease: time.Hour}, TermsOf(team)
 }
@@ -74,7 +75,7 @@ func TestAShareCutsAnEstimateOfTokens(t *testing.T) {
 	for _, tt := range []struct{ limit, asks, holds int64 }{{8000, 9000, 1000}, {8000, 1000, 1000}, {8000, 10, 10}, {4, 10, 1}} {
 		r := NewShares(func() int { return 2 }, limittest.NewClock().Now)
 		r.Opened()
-		h, terms := sharedTeam(teams.UnitTokens, tt.limit, Amounts{Requests: 1, Tokens: tt.asks})
+		h, terms := sharedTeam(unit.NameTokens, tt.limit, Amounts{Requests: 1, Tokens: tt.asks})
 		v := r.Admit(h, &terms, &State{}, false)
 		if v.Held == nil || v.Held.Amounts[Tokens] != tt.holds {
 			t.Errorf("%d tokens of %d for two replicas: held %+v, want %d", tt.asks, tt.limit, v.Held, tt.holds)
@@ -87,7 +88,7 @@ func TestACoveredTaskIsAdmittedThoughAllAreOpen(t *testing.T) {
 	for _, covered := range []bool{true, false} {
 		r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
 		r.Opened()
-		h, terms := sharedTeam(teams.UnitImages, 100, Amounts{Requests: 1, Images: 1})
+		h, terms := sharedTeam(unit.NameImages, 100, Amounts{Requests: 1, Images: 1})
 		h.Task, terms.Tasks = true, 3
 		if v := r.Admit(h, &terms, &State{Tasks: 3}, covered); (v.Held != nil) != covered || !covered && v.Reason != ReasonTasks {
 			t.Errorf("covered %v: held %+v, refused by %q", covered, v.Held, v.Reason)
@@ -99,8 +100,8 @@ func TestACoveredTaskIsAdmittedThoughAllAreOpen(t *testing.T) {
 func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
 	r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
 	r.Opened()
-	h, terms := sharedTeam(teams.UnitImages, 100, Amounts{Requests: 1, Images: 3})
-	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: time.Hour, PerText: "1h", Limit: 4, Burst: 4}}}}}, "m")
+	h, terms := sharedTeam(unit.NameImages, 100, Amounts{Requests: 1, Images: 3})
+	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameImages, Per: time.Hour, PerText: "1h", Limit: 4, Burst: 4}}}}}, "m")
 	if v := r.Admit(h, &terms, &State{}, false); v.Held == nil {
 		t.Fatalf("%+v", v)
 	}
@@ -116,8 +117,8 @@ func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
 func TestTheLongestWaitWithoutRedis(t *testing.T) {
 	r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
 	r.Opened()
-	h, terms := sharedTeam(teams.UnitImages, 3, Amounts{Requests: 1, Images: 3})
-	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Per: 100 * time.Hour, PerText: "100h", Limit: 4, Burst: 4}}}}}, "m")
+	h, terms := sharedTeam(unit.NameImages, 3, Amounts{Requests: 1, Images: 3})
+	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameImages, Per: 100 * time.Hour, PerText: "100h", Limit: 4, Burst: 4}}}}}, "m")
 	for range 2 {
 		if rate, wait := r.LookOutside(h, &terms); wait != 0 {
 			t.Fatalf("%+v for %v", rate, wait)

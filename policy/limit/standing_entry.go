@@ -10,7 +10,7 @@ import (
 
 // StandingEntry is how an account stands to one limit, as reports write it. Amounts are units, spend is in the currency.
 type StandingEntry struct {
-	Unit   teams.Unit  `json:"unit"`
+	Unit   unit.Name   `json:"unit"`
 	Period string      `json:"period"` // a rate's per as the teams file writes it, or day or month
 	Limit  json.Number `json:"limit"`
 	Used   json.Number `json:"used"`
@@ -43,7 +43,7 @@ type Raises struct {
 }
 
 // RaisesOf returns the raises of a team's quota.
-func RaisesOf(team *teams.Team, unit teams.Unit, period teams.Period) (r Raises) {
+func RaisesOf(team *teams.Team, unit unit.Name, period teams.Period) (r Raises) {
 	list, base := team.RaisesOf(unit, period)
 	for i := range list {
 		r.Base = json.Number(team.Money.Written(unit, base))

@@ -98,7 +98,7 @@ func wholeOf(account string) (kind ScopeKind, of string) {
 func (t *Thresholds) Inside() bool { return t.Scope == ScopeTag || t.Scope == ScopeKey }
 
 // Unit is the quota's unit.
-func (t *Thresholds) Unit() teams.Unit { return unit.Names[t.Quota/2] }
+func (t *Thresholds) Unit() unit.Name { return unit.Names[t.Quota/2] }
 
 // Least is the least use that reaches a per cent.
 func (t *Thresholds) Least(percent int) int64 {

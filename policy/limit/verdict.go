@@ -40,7 +40,7 @@ type Verdict struct {
 
 // Standing is one limit of a team, and how much of it is taken.
 type Standing struct {
-	Unit   teams.Unit
+	Unit   unit.Name
 	Period teams.Period // empty for a rate
 	Per    string       // a rate's per as the file writes it, or the period
 	Limit  int64
@@ -226,8 +226,8 @@ func (v *Verdict) Closes() bool {
 // request of the team, or of any team if the house refuses. It names the amount asked only if that is one request.
 func (v *Verdict) Least() (least Verdict, ok bool) {
 	least = *v
-	tokens := v.Fault.Unit == teams.UnitTokens && v.Fault.Period != "" // a smaller one fits into a rate earlier
-	if !v.Closes() || v.Aside.Amount > 0 || v.Fault.Unit != teams.UnitRequests && !tokens {
+	tokens := v.Fault.Unit == unit.NameTokens && v.Fault.Period != "" // a smaller one fits into a rate earlier
+	if !v.Closes() || v.Aside.Amount > 0 || v.Fault.Unit != unit.NameRequests && !tokens {
 		return least, false // how long it waits depends on the request
 	}
 	if tokens {
@@ -238,7 +238,7 @@ func (v *Verdict) Least() (least Verdict, ok bool) {
 	}
 	least.Limits = nil
 	for i := range v.Limits {
-		if l := &v.Limits[i]; v.Reason != ReasonHouse && !l.Inside() && (l.Unit == teams.UnitRequests || tokens && l.Unit == teams.UnitTokens) {
+		if l := &v.Limits[i]; v.Reason != ReasonHouse && !l.Inside() && (l.Unit == unit.NameRequests || tokens && l.Unit == unit.NameTokens) {
 			least.Limits = append(least.Limits, *l)
 		}
 	}

@@ -12,30 +12,30 @@ import (
 // Amounts are read exactly as they are written.
 func TestWritten(t *testing.T) {
 	for _, tt := range []struct {
-		unit teams.Unit
+		unit unit.Name
 		n    int64
 		text string
 	}{
-		{teams.UnitTokens, 0, "0"}, {teams.UnitTokens, unit.Most, "9007199254740991"}, {teams.UnitSpend, 0, "0"},
-		{teams.UnitSpend, 1, "0.000000001"}, {teams.UnitSpend, -1_500_000_000, "-1.5"}, {teams.UnitSpend, 10 * teams.Nano, "10"},
-		{teams.UnitSpend, unit.Most, "9007199.254740991"},
+		{unit.NameTokens, 0, "0"}, {unit.NameTokens, unit.Most, "9007199254740991"}, {unit.NameSpend, 0, "0"},
+		{unit.NameSpend, 1, "0.000000001"}, {unit.NameSpend, -1_500_000_000, "-1.5"}, {unit.NameSpend, 10 * teams.Nano, "10"},
+		{unit.NameSpend, unit.Most, "9007199.254740991"},
 	} {
 		if got := unit.Nanos.Written(tt.unit, tt.n); got != tt.text {
 			t.Errorf("%d %s is written %s, want %s", tt.n, tt.unit, got, tt.text)
 		}
 	}
 	for _, text := range []string{"", "x", "1.5", "1e3", "0x10", "1_000", "1/2", "9007199254740992", "-9007199254740992", "NaN", "Inf"} {
-		if n, ok := unit.Nanos.Read(teams.UnitTokens, text); ok {
+		if n, ok := unit.Nanos.Read(unit.NameTokens, text); ok {
 			t.Errorf("%q was read as %d tokens", text, n)
 		}
 	}
 	for text, want := range map[string]int64{"-1.23e-7": -123, "1e-9": 1, "5E2": 500 * teams.Nano, "+1.5": 1_500_000_000, "-0e5": 0, "10e-10": 1} {
-		if n, ok := unit.Nanos.Read(teams.UnitSpend, text); !ok || n != want {
+		if n, ok := unit.Nanos.Read(unit.NameSpend, text); !ok || n != want {
 			t.Errorf("%q was read as %d of 10⁻⁹, %v; want %d", text, n, ok, want)
 		}
 	}
 	for _, text := range []string{"", ".", "e5", "-", "1e", "1e-10", "1.5e-9", "1e10", "1e999999999", "-1e-999999999", "1e99999999999999999999", "0x1p3", "1/2"} {
-		if n, ok := unit.Nanos.Read(teams.UnitSpend, text); ok {
+		if n, ok := unit.Nanos.Read(unit.NameSpend, text); ok {
 			t.Errorf("%q was read as %d of 10⁻⁹", text, n)
 		}
 	}

@@ -46,7 +46,7 @@ accounts:
 
 // Without a file there is the one account of the settings, which serves everything but teams that name regions.
 func TestNoAccountsFile(t *testing.T) {
-	limits := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests}}}}
+	limits := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests}}}}
 	accounts := teams.MainAccounts(nil, limits)
 	main := accounts.Account(teams.MainAccount)
 	if !accounts.NoFile || main.Weight != 1 || len(main.Limits) != 1 || !main.ServesModel("llm-max") || main.QueryRate != 0 || main.Quotas != nil {

@@ -7,6 +7,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/strictyaml"
+	"sluice/policy/unit"
 )
 
 // KeyLimits are limits of one key. A request is charged in them and in its team's, or in neither, so a limit beyond
@@ -134,7 +135,7 @@ func (l *KeyLimits) MayUseModel(model string) bool {
 
 // Spends reports whether the key has a quota of money.
 func (l *KeyLimits) Spends() bool {
-	return slices.ContainsFunc(l.Quotas, func(q Quota) bool { return q.Unit == UnitSpend })
+	return slices.ContainsFunc(l.Quotas, func(q Quota) bool { return q.Unit == unit.NameSpend })
 }
 
 // counts reports whether the key has rates or quotas.

@@ -11,19 +11,8 @@ import (
 	"sluice/policy/unit"
 )
 
-// Unit is the unit in which a limit counts.
-type Unit = unit.Name
-
-// The units that code names.
-const (
-	UnitRequests Unit = "requests"
-	UnitTokens   Unit = "tokens"
-	UnitImages   Unit = "images"
-	UnitSpend    Unit = "spend" // money; amounts are integers, see [unit.Money]
-)
-
 // ratedUnits are the units that may have rates.
-var ratedUnits = slices.DeleteFunc(slices.Clone(unit.Names[:]), func(name Unit) bool { return !unit.Table[unit.Index(name)].Rate })
+var ratedUnits = slices.DeleteFunc(slices.Clone(unit.Names[:]), func(name unit.Name) bool { return !unit.Table[unit.Index(name)].Rate })
 
 // Period is the length of a quota, by the calendar in UTC.
 type Period string
@@ -40,7 +29,7 @@ var Periods = [...]Period{PeriodDay, PeriodMonth}
 // Rate is a token bucket: it refills continuously at Limit ÷ Per and holds at most Burst. A new bucket is full.
 // Burst × Per in microseconds is below 2⁵³, and one unit always fits.
 type Rate struct {
-	Unit    Unit          // one that has rates in the table of units
+	Unit    unit.Name     // one that has rates in the table of units
 	Per     time.Duration // 1s to 1h, whole seconds
 	PerText string        // Per as the file writes it, "1m"
 	Limit   int64         // units per Per, at least 1
@@ -49,9 +38,9 @@ type Rate struct {
 
 // Quota bounds the use of a team in one calendar period in UTC.
 type Quota struct {
-	Unit   Unit   // any unit
-	Period Period // PeriodDay or PeriodMonth
-	Limit  int64  // 0 to unit.Most, for UnitSpend in the team's Money; 0 allows nothing
+	Unit   unit.Name // any unit
+	Period Period    // PeriodDay or PeriodMonth
+	Limit  int64     // 0 to unit.Most, for unit.NameSpend in the team's Money; 0 allows nothing
 }
 
 // named is how warnings name the quota: images per day.
@@ -122,7 +111,7 @@ func amountOf(n strictyaml.Node, u *unit.Unit) strictyaml.Form[int64] {
 	return strictyaml.Whole[int64](0, unit.Most)
 }
 
-func compareUnits(a, b Unit) int {
+func compareUnits(a, b unit.Name) int {
 	return slices.Index(unit.Names[:], a) - slices.Index(unit.Names[:], b)
 }
 
@@ -138,7 +127,7 @@ func without[T any](list []T, drop func(T) bool) (kept []T) {
 }
 
 // readRate reads one rate.
-func readRate(n strictyaml.Node, of Unit) Rate {
+func readRate(n strictyaml.Node, of unit.Name) Rate {
 	rate := Rate{Unit: of}
 	given := n.Fields(
 		strictyaml.Must("per", func(v strictyaml.Node) {

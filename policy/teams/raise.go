@@ -17,7 +17,7 @@ import (
 type Raise struct {
 	ID     string // 12 of a–z and 0–9
 	Team   string
-	Unit   Unit
+	Unit   unit.Name
 	Period Period
 	Amount int64     // above 0; money counts in Money
 	From   time.Time // when it was made
@@ -30,7 +30,7 @@ type Raise struct {
 type raiseText struct {
 	ID     string      `json:"id"`
 	Team   string      `json:"team"`
-	Unit   Unit        `json:"unit"`
+	Unit   unit.Name   `json:"unit"`
 	Period Period      `json:"period"`
 	Amount json.Number `json:"amount"` // spend is in the currency
 	From   time.Time   `json:"from"`
@@ -43,7 +43,7 @@ type raiseText struct {
 func (r Raise) MarshalJSON() ([]byte, error) {
 	amount := json.Number(r.Money.Written(r.Unit, r.Amount))
 	text := raiseText{r.ID, r.Team, r.Unit, r.Period, amount, r.From.UTC(), r.Until.UTC(), r.Reason, r.Money}
-	if r.Unit != UnitSpend {
+	if r.Unit != unit.NameSpend {
 		text.Money = unit.Nanos
 	}
 	return strictyaml.Encode(text), nil
@@ -64,11 +64,11 @@ func (r *Raise) UnmarshalJSON(text []byte) error {
 }
 
 // Of reports whether the raise is of this quota.
-func (r *Raise) Of(unit Unit, period Period) bool { return r.Unit == unit && r.Period == period }
+func (r *Raise) Of(of unit.Name, period Period) bool { return r.Unit == of && r.Period == period }
 
 // RaiseOrder describes a raise to be made.
 type RaiseOrder struct {
-	Unit   Unit
+	Unit   unit.Name
 	Period Period
 	Amount string     // as it is written; spend is in the currency
 	Until  *time.Time // nil: the end of the running period
@@ -112,7 +112,7 @@ func (r *Raise) count(text string, limit int64) (err error) {
 	amount, ok := r.Money.Read(r.Unit, text)
 	most := r.Money.Written(r.Unit, unit.Most-limit)
 	allowed := "a whole number above 0, at most " + most
-	if r.Unit == UnitSpend {
+	if r.Unit == unit.NameSpend {
 		allowed = fmt.Sprintf("an amount above 0 with at most %d decimals, at most %s", r.Money.Digits(), most)
 	}
 	if r.Amount = amount; !ok || amount <= 0 || amount > unit.Most-limit {
@@ -191,7 +191,7 @@ func (t *Team) raised(list []Raise) *Team {
 		if more.Base == nil {
 			more.Base, more.Quotas = t.Quotas, slices.Clone(t.Quotas)
 		}
-		if r.Unit == UnitSpend { // it may have been made before currency_digits was set
+		if r.Unit == unit.NameSpend { // it may have been made before currency_digits was set
 			r.Money, r.Amount = t.Money, t.Money.In(r.Money, r.Amount)
 		}
 		more.Raises = append(more.Raises, r)
@@ -214,11 +214,11 @@ func (t *Team) Unraised() *Team {
 }
 
 // RaisesOf are the raises of one quota, and its limit without them.
-func (t *Team) RaisesOf(unit Unit, period Period) (list []Raise, base int64) {
+func (t *Team) RaisesOf(of unit.Name, period Period) (list []Raise, base int64) {
 	for _, q := range t.Unraised().Quotas {
-		if q.Unit == unit && q.Period == period {
+		if q.Unit == of && q.Period == period {
 			base = q.Limit
 		}
 	}
-	return without(t.Raises, func(r Raise) bool { return !r.Of(unit, period) }), base
+	return without(t.Raises, func(r Raise) bool { return !r.Of(of, period) }), base
 }

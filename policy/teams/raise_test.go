@@ -66,7 +66,7 @@ func TestWhatARaiseMustBe(t *testing.T) {
 }
 
 // raiseOf is a raise in force until the day's end.
-func raiseOf(id, team string, unit teams.Unit, period teams.Period, amount int64, until time.Time) teams.Raise {
+func raiseOf(id, team string, unit unit.Name, period teams.Period, amount int64, until time.Time) teams.Raise {
 	return teams.Raise{ID: id, Team: team, Unit: unit, Period: period, Amount: amount, From: today, Until: until, Reason: "launch"}
 }
 

@@ -101,7 +101,7 @@ func (t *Team) MayUseModel(model string) bool {
 
 // Spends reports whether the team has a spend quota, or one for each value of its tag.
 func (t *Team) Spends() bool {
-	ofSpend := func(q Quota) bool { return q.Unit == UnitSpend }
+	ofSpend := func(q Quota) bool { return q.Unit == unit.NameSpend }
 	return slices.ContainsFunc(t.Quotas, ofSpend) || slices.ContainsFunc(t.TagQuotas, ofSpend)
 }
 

@@ -55,12 +55,12 @@ var (
 // amount is the form of an amount of money in the currency, read as an integer in the document's Money. Programs write
 // small ones with an exponent, 1.23e-7.
 func amount(n strictyaml.Node) strictyaml.Form[int64] {
-	most := n.Money.Written(UnitSpend, unit.Most)
+	most := n.Money.Written(unit.NameSpend, unit.Most)
 	allowed := fmt.Sprintf("an amount from 0 to %s with at most %s decimals", most, map[unit.Money]string{unit.Nanos: "nine", unit.Micros: "six"}[n.Money])
 	return strictyaml.Form[int64]{Allowed: allowed, Bare: true, Parse: func(text string) (parts int64, ok bool) {
-		parts, ok = n.Money.Read(UnitSpend, text)
+		parts, ok = n.Money.Read(unit.NameSpend, text)
 		if !ok && n.AnyMoney {
-			parts, ok = unit.Micros.Read(UnitSpend, text)
+			parts, ok = unit.Micros.Read(unit.NameSpend, text)
 		}
 		return parts, ok && strictyaml.Number.MatchString(text) && text[0] != '-'
 	}}

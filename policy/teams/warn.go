@@ -7,6 +7,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/price"
 	"sluice/policy/strictyaml"
+	"sluice/policy/unit"
 )
 
 // warn warns of settings that are legal but possibly unintended.
@@ -47,7 +48,7 @@ func (t *Team) warn(n strictyaml.Node, prices price.List) {
 		n.Warn(t.ID + " can create image tasks but not poll them: add tasks to its endpoints")
 	}
 	for _, rate := range t.Rates {
-		if rate.Unit == UnitImages && rate.Burst < policy.AbsentImages && t.MayUse(policy.EndpointImage) {
+		if rate.Unit == unit.NameImages && rate.Burst < policy.AbsentImages && t.MayUse(policy.EndpointImage) {
 			n.Warn(t.ID + " can never create an image task without n, which counts as " + strconv.Itoa(policy.AbsentImages) +
 				" images: its images rate holds " + strconv.FormatInt(rate.Burst, 10))
 		}
@@ -83,7 +84,7 @@ func warnPrices(n strictyaml.Node, who string, models []policy.Pattern, prices p
 // warnQuotas warns of quotas that can never be used up, or never let some requests pass.
 func (t *Team) warnQuotas(n strictyaml.Node, who string) {
 	for _, q := range t.Quotas {
-		if q.Unit == UnitImages && q.Limit > 0 && q.Limit < policy.AbsentImages && t.MayUse(policy.EndpointImage) {
+		if q.Unit == unit.NameImages && q.Limit > 0 && q.Limit < policy.AbsentImages && t.MayUse(policy.EndpointImage) {
 			n.Warn(who + " can never create an image task without n, which counts as " + strconv.Itoa(policy.AbsentImages) +
 				" images: its quota " + q.named() + " is " + strconv.FormatInt(q.Limit, 10))
 		}

@@ -11,6 +11,14 @@ import (
 // Name is the name of a unit, in letters only: scripts and fields in Redis use it unchanged.
 type Name string
 
+// The names that code uses.
+const (
+	NameRequests Name = "requests"
+	NameTokens   Name = "tokens"
+	NameImages   Name = "images"
+	NameSpend    Name = "spend"
+)
+
 // Unit is a row of the table.
 type Unit struct {
 	Name      Name
@@ -33,10 +41,10 @@ const (
 
 // Table has every unit in the order in which limits and reports name them.
 var Table = [...]Unit{
-	Requests: {Name: "requests", Rate: true},
-	Tokens:   {Name: "tokens", Rate: true, Estimated: true},
-	Images:   {Name: "images", Rate: true, AtOnce: 5, Charged: "images that were charged", UCUM: "{image}"},
-	Spend:    {Name: "spend", Estimated: true, Money: true, Charged: "money that was charged, in the teams file's currency"},
+	Requests: {Name: NameRequests, Rate: true},
+	Tokens:   {Name: NameTokens, Rate: true, Estimated: true},
+	Images:   {Name: NameImages, Rate: true, AtOnce: 5, Charged: "images that were charged", UCUM: "{image}"},
+	Spend:    {Name: NameSpend, Estimated: true, Money: true, Charged: "money that was charged, in the teams file's currency"},
 }
 
 // Count is how many units there are.

@@ -18,7 +18,6 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/price"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -48,7 +47,7 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 							rapid.SampledFrom([]policy.Endpoint{policy.EndpointText, policy.EndpointImage}).Draw(rt, "endpoint"), rapid.Bool().Draw(rt, "estimated"),
 							limit.Amounts{1, rapid.Int64Range(0, 50).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"), rapid.Int64Range(0, 1e6).Draw(rt, "spend")})
 						if delta := rapid.Int64Range(-1e6, 1e6).Draw(rt, "correction"); delta%3 == 0 {
-							c := limit.Correction{ID: fmt.Sprint("adjust-", s.holds), Team: "search", Unit: teams.UnitSpend, Delta: delta, Account: s.account, Why: "why"}
+							c := limit.Correction{ID: fmt.Sprint("adjust-", s.holds), Team: "search", Unit: unit.NameSpend, Delta: delta, Account: s.account, Why: "why"}
 							if ago := rapid.IntRange(0, 35).Draw(rt, "days ago"); ago > 0 {
 								c.Day = limit.CalendarOf(s.Now().AddDate(0, 0, -ago)).Day
 							}

@@ -12,6 +12,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry/recent"
 )
 
@@ -109,7 +110,7 @@ func byKey(ctx context.Context, ledger Ledger, team string, at time.Time) ([]Row
 
 // effective returns, for each limited unit, the limit with the least left.
 func effective(limits []limit.Standing) (list []int) {
-	least := map[teams.Unit]int{}
+	least := map[unit.Name]int{}
 	for i := range limits {
 		if other, known := least[limits[i].Unit]; !known || limits[i].Left < limits[other].Left {
 			least[limits[i].Unit] = i

@@ -14,6 +14,7 @@ import (
 	"sluice/policy/account"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 func (g galleryFigures) AccountList(_ context.Context, p access.Person) (figures.AccountList, error) {
@@ -40,13 +41,13 @@ func oneAccount() figures.AccountList {
 func someAccounts(model string) figures.AccountList {
 	list := oneAccount()
 	list.Accounts[0].Standing.Limits = []teams.AccountLimit{
-		{Models: []policy.Pattern{"llm-*"}, Rates: []teams.Rate{{Unit: teams.UnitRequests, Per: time.Minute, PerText: "1m", Limit: 1200, Burst: 1200}, {Unit: teams.UnitTokens, Per: time.Minute, PerText: "1m", Limit: 1_000_000, Burst: 2_000_000}}},
-		{Models: []policy.Pattern{"gen2.6-*"}, Rates: []teams.Rate{{Unit: teams.UnitRequests, Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}}},
+		{Models: []policy.Pattern{"llm-*"}, Rates: []teams.Rate{{Unit: unit.NameRequests, Per: time.Minute, PerText: "1m", Limit: 1200, Burst: 1200}, {Unit: unit.NameTokens, Per: time.Minute, PerText: "1m", Limit: 1_000_000, Burst: 2_000_000}}},
+		{Models: []policy.Pattern{"gen2.6-*"}, Rates: []teams.Rate{{Unit: unit.NameRequests, Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}}},
 	}
 	list.Accounts[0].Standing.Weight, list.Accounts[0].Standing.InFlight = 3, 41
 	list.Accounts[0].Quotas = []limit.Standing{
-		{Unit: teams.UnitSpend, Period: teams.PeriodMonth, Per: "month", Limit: 20_000 * teams.Nano, Used: 17_311_123_456_789, Held: 4 * teams.Nano, Left: 2_684_876_543_211},
-		{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 500, Used: 500},
+		{Unit: unit.NameSpend, Period: teams.PeriodMonth, Per: "month", Limit: 20_000 * teams.Nano, Used: 17_311_123_456_789, Held: 4 * teams.Nano, Left: 2_684_876_543_211},
+		{Unit: unit.NameImages, Period: teams.PeriodDay, Per: "day", Limit: 500, Used: 500},
 	}
 	list.Accounts = append(list.Accounts,
 		figures.AccountLine{
@@ -54,7 +55,7 @@ func someAccounts(model string) figures.AccountList {
 				ID: "singapore", Region: "ap-southeast", Address: "https://ap-southeast.service.example/api/v1", Key: "…91bc", State: account.Cooling, Why: "Throttling.RateQuota", Since: noon.Add(-8 * time.Second),
 				Cooling: []account.Rest{{Model: "gen2.6-image", Until: noon.Add(12 * time.Second)}, {Model: model, Until: noon.Add(52 * time.Second)}}, Weight: 1, InFlight: 5,
 				Failovers: map[string]int64{"throttled": 1204, "unreachable": 3},
-				Limits:    []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Per: time.Minute, PerText: "1m", Limit: 300, Burst: 60}}}},
+				Limits:    []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Per: time.Minute, PerText: "1m", Limit: 300, Burst: 60}}}},
 			},
 			Today: use(95), Month: use(1400),
 		},

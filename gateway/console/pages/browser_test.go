@@ -23,6 +23,7 @@ import (
 	"sluice/gateway/console/pages"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // look is a way to look at a page.
@@ -305,7 +306,7 @@ func manual() *gallery {
 	for i, most := range map[int]int64{2: 2000, 3: 60 * teams.Nano, 4: 2400 * teams.Nano} {
 		l := &g.limits[i]
 		l.Limit, l.Used, l.Held = most, first.Today.Used[limit.Images], 12
-		if l.Unit == teams.UnitSpend {
+		if l.Unit == unit.NameSpend {
 			l.Used, l.Held = first.Today.Used[limit.Spend], 12*teams.Nano/5
 		}
 		if l.Period == teams.PeriodMonth {

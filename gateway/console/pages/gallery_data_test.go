@@ -13,6 +13,7 @@ import (
 	"sluice/policy/event"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 	"sluice/telemetry"
 	"sluice/telemetry/recent"
 )
@@ -73,8 +74,8 @@ func dayWith(count int, last string) *gallery {
 		g.now.Refused += g.list[i].Refused
 	}
 	g.now.House = []limit.Standing{
-		{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 20000, Window: 24 * time.Hour, Used: 13200, Held: 800, Left: 6000, Reset: 12 * time.Hour},
-		{Unit: teams.UnitSpend, Period: teams.PeriodMonth, Per: "month", Limit: 60000 * teams.Nano, Window: 720 * time.Hour, Used: 60001 * teams.Nano, Reset: 204 * time.Hour},
+		{Unit: unit.NameImages, Period: teams.PeriodDay, Per: "day", Limit: 20000, Window: 24 * time.Hour, Used: 13200, Held: 800, Left: 6000, Reset: 12 * time.Hour},
+		{Unit: unit.NameSpend, Period: teams.PeriodMonth, Per: "month", Limit: 60000 * teams.Nano, Window: 720 * time.Hour, Used: 60001 * teams.Nano, Reset: 204 * time.Hour},
 	}
 	since := noon.Add(-12 * time.Minute)
 	g.now.Faults = []figures.Fault{
@@ -166,17 +167,17 @@ const untilMidnight = 11*time.Hour + 25*time.Minute + 4*time.Second
 // standings are limits of every kind: far, near, full.
 func standings() []limit.Standing {
 	return []limit.Standing{
-		{Unit: teams.UnitRequests, Per: "1m", Limit: 600, Window: time.Minute, Used: 12, Left: 48, Reset: 2 * time.Second},
-		{Unit: teams.UnitTokens, Per: "1m", Limit: 200000, Window: time.Minute, Used: 250_000, Left: 150_000, Reset: 75 * time.Second},
-		{Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 500, Used: 412, Held: 60, Left: 28, Reset: untilMidnight},
-		{Unit: teams.UnitSpend, Period: teams.PeriodDay, Per: "day", Limit: 50 * teams.Nano, Used: 50*teams.Nano + 3, Reset: untilMidnight},
-		{Unit: teams.UnitSpend, Period: teams.PeriodMonth, Per: "month", Limit: 800 * teams.Nano, Used: 311_123_456_789, Held: 4 * teams.Nano, Left: 484_876_543_211, Reset: 8*24*time.Hour + untilMidnight},
+		{Unit: unit.NameRequests, Per: "1m", Limit: 600, Window: time.Minute, Used: 12, Left: 48, Reset: 2 * time.Second},
+		{Unit: unit.NameTokens, Per: "1m", Limit: 200000, Window: time.Minute, Used: 250_000, Left: 150_000, Reset: 75 * time.Second},
+		{Unit: unit.NameImages, Period: teams.PeriodDay, Per: "day", Limit: 500, Used: 412, Held: 60, Left: 28, Reset: untilMidnight},
+		{Unit: unit.NameSpend, Period: teams.PeriodDay, Per: "day", Limit: 50 * teams.Nano, Used: 50*teams.Nano + 3, Reset: untilMidnight},
+		{Unit: unit.NameSpend, Period: teams.PeriodMonth, Per: "month", Limit: 800 * teams.Nano, Used: 311_123_456_789, Held: 4 * teams.Nano, Left: 484_876_543_211, Reset: 8*24*time.Hour + untilMidnight},
 	}
 }
 
 // raisedTeam is the team of those standings, with two raises of its quotas.
 func raisedTeam(reason string) *teams.Team {
-	images := teams.Quota{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 200}
+	images := teams.Quota{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 200}
 	return &teams.Team{Base: []teams.Quota{images}, Hooks: []event.Hook{{ID: "jobs"}, {ID: "a-hook-with-a-long-name-of-the-warehouse"}}, Raises: []teams.Raise{
 		{ID: "5t8w1z4c7f0h", Unit: images.Unit, Period: images.Period, Amount: 250, Until: midnightAfterNoon, Reason: "launch"},
 		{ID: "6u9x2a5d8g1j", Unit: images.Unit, Period: images.Period, Amount: 50, Until: noon.Add(2 * time.Hour), Reason: reason},
@@ -184,7 +185,7 @@ func raisedTeam(reason string) *teams.Team {
 }
 
 // tagQuotas are quotas of each value of a tag, and tagStandings the standings of more values than the page shows.
-var tagQuotas = []teams.Quota{{Unit: teams.UnitSpend, Period: teams.PeriodDay, Limit: 5 * teams.Nano}, {Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 100}}
+var tagQuotas = []teams.Quota{{Unit: unit.NameSpend, Period: teams.PeriodDay, Limit: 5 * teams.Nano}, {Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 100}}
 
 func tagStandings() (list []limit.Standing) {
 	for i := range 24 {
@@ -194,8 +195,8 @@ func tagStandings() (list []limit.Standing) {
 		}
 		spent, images := int64(24-i)*teams.Nano/5, int64(99-4*i)
 		list = append(list,
-			limit.Standing{Scope: limit.ScopeTag, Of: tag, Unit: teams.UnitSpend, Period: teams.PeriodDay, Per: "day", Limit: 5 * teams.Nano, Used: spent, Held: teams.Nano / 5, Left: 5*teams.Nano - spent - teams.Nano/5, Reset: untilMidnight},
-			limit.Standing{Scope: limit.ScopeTag, Of: tag, Unit: teams.UnitImages, Period: teams.PeriodMonth, Per: "month", Limit: 100, Used: images, Left: 100 - images, Reset: 8*24*time.Hour + untilMidnight})
+			limit.Standing{Scope: limit.ScopeTag, Of: tag, Unit: unit.NameSpend, Period: teams.PeriodDay, Per: "day", Limit: 5 * teams.Nano, Used: spent, Held: teams.Nano / 5, Left: 5*teams.Nano - spent - teams.Nano/5, Reset: untilMidnight},
+			limit.Standing{Scope: limit.ScopeTag, Of: tag, Unit: unit.NameImages, Period: teams.PeriodMonth, Per: "month", Limit: 100, Used: images, Left: 100 - images, Reset: 8*24*time.Hour + untilMidnight})
 	}
 	return list
 }
@@ -204,8 +205,8 @@ func tagStandings() (list []limit.Standing) {
 func keyStandings() (list []limit.Standing) {
 	for i, id := range []string{"7f3k9q2m4x00", "7f3k9q2m4x01"} {
 		list = append(list,
-			limit.Standing{Scope: limit.ScopeKey, Of: id, Unit: teams.UnitRequests, Per: "1m", Limit: 60, Window: time.Minute, Left: 50 - int64(i), Used: 10, Reset: 10 * time.Second},
-			limit.Standing{Scope: limit.ScopeKey, Of: id, Unit: teams.UnitImages, Period: teams.PeriodDay, Per: "day", Limit: 50, Used: 40, Held: 4, Left: 6, Reset: untilMidnight})
+			limit.Standing{Scope: limit.ScopeKey, Of: id, Unit: unit.NameRequests, Per: "1m", Limit: 60, Window: time.Minute, Left: 50 - int64(i), Used: 10, Reset: 10 * time.Second},
+			limit.Standing{Scope: limit.ScopeKey, Of: id, Unit: unit.NameImages, Period: teams.PeriodDay, Per: "day", Limit: 50, Used: 40, Held: 4, Left: 6, Reset: untilMidnight})
 	}
 	return list
 }

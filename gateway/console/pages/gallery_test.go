@@ -147,8 +147,8 @@ var (
 		"concurrent": json.RawMessage(`4`), "models": json.RawMessage(`["gen2.6-*"]`),
 	}
 	keyLimits = teams.KeyLimits{
-		Quotas:     []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 50}, {Unit: teams.UnitSpend, Period: teams.PeriodMonth, Limit: 12_500_000_000}},
-		Rates:      []teams.Rate{{Unit: teams.UnitRequests, Per: time.Minute, PerText: "1m", Limit: 60, Burst: 60}},
+		Quotas:     []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 50}, {Unit: unit.NameSpend, Period: teams.PeriodMonth, Limit: 12_500_000_000}},
+		Rates:      []teams.Rate{{Unit: unit.NameRequests, Per: time.Minute, PerText: "1m", Limit: 60, Burst: 60}},
 		Concurrent: 4, Models: []policy.Pattern{"gen2.6-*"},
 	}
 )

@@ -23,7 +23,7 @@ type limitRow struct {
 	Limit            int64
 	In               time.Duration // until a rate is full
 	First            bool          // the unit's limit that is reached first
-	Unit             teams.Unit    // empty: a limit on concurrency
+	Unit             unit.Name     // empty: a limit on concurrency
 	Resets           time.Time     // zero: a rate that is full
 	Base             int64         // Limit without the raises
 	Raises           []teams.Raise // in force
@@ -45,7 +45,7 @@ func newLimitRow(s limit.Standing, at time.Time, currency string) limitRow {
 	} else {
 		row.Name = title(s.Unit) + map[teams.Period]string{teams.PeriodDay: " today", teams.PeriodMonth: " this month"}[s.Period]
 	}
-	if s.Unit == teams.UnitSpend && currency != "" {
+	if s.Unit == unit.NameSpend && currency != "" {
 		row.Name += ", " + currency
 	}
 	if s.Reset > 0 && !at.IsZero() {
@@ -154,8 +154,8 @@ func patternsText(list []policy.Pattern) string {
 }
 
 // ofUnit formats an amount with its unit: 1 request, 12.5 CNY.
-func ofUnit(u teams.Unit, n int64, in unit.Currency) string {
-	if u == teams.UnitSpend {
+func ofUnit(u unit.Name, n int64, in unit.Currency) string {
+	if u == unit.NameSpend {
 		return in.Money.Written(u, n) + " " + cmp.Or(in.Word, "spend")
 	}
 	return grouped(n) + " " + unit.Noun(n, string(u))

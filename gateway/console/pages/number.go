@@ -11,7 +11,6 @@ import (
 
 	"sluice/gateway/console/chart"
 	"sluice/policy/price"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -45,7 +44,7 @@ func money(m unit.Money, n int64, decimals int) template.HTML {
 	if n == 0 && decimals > 2 {
 		return count(0) // a column of costs has many of them
 	}
-	exact := m.Written(teams.UnitSpend, n)
+	exact := m.Written(unit.NameSpend, n)
 	return exactly(exact, rounded(m, n, decimals))
 }
 
@@ -88,7 +87,7 @@ func exactly(value, shown string) template.HTML {
 
 // unitAmount is an amount of one unit.
 type unitAmount struct {
-	Unit teams.Unit
+	Unit unit.Name
 	N    int64
 }
 
@@ -110,7 +109,7 @@ func of(name string, a unit.Amounts) int64 { return a[slices.Index(unit.Names[:]
 
 // narrow formats an amount for a narrow column: token counts are large.
 func narrow(a unitAmount) template.HTML {
-	if a.Unit == teams.UnitTokens {
+	if a.Unit == unit.NameTokens {
 		return brief(a.N)
 	}
 	return count(a.N)
@@ -118,7 +117,7 @@ func narrow(a unitAmount) template.HTML {
 
 // amount formats an amount of a limit: money has two decimals.
 func amount(m unit.Money, name unit.Name, n int64) template.HTML {
-	if name == teams.UnitSpend {
+	if name == unit.NameSpend {
 		return money(m, n, 2)
 	}
 	return count(n)

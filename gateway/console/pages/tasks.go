@@ -11,7 +11,6 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -56,7 +55,7 @@ type taskView struct {
 
 // amountRow is a task's hold and cost in one unit.
 type amountRow struct {
-	Unit       teams.Unit
+	Unit       unit.Name
 	Held, Cost int64
 }
 

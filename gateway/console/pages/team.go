@@ -36,7 +36,7 @@ type teamView struct {
 	Soon                         time.Time  // keys that end before this are marked
 	Error                        *fault     // of a form on this page
 	Form                         url.Values // the typed values of that form
-	Units                        [len(unit.Names)]teams.Unit
+	Units                        [len(unit.Names)]unit.Name
 }
 
 // team shows one team.
@@ -108,7 +108,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 }
 
 // limitsOf counts the limits of a unit.
-func limitsOf(limits []limit.Standing, unit teams.Unit) (n int) {
+func limitsOf(limits []limit.Standing, unit unit.Name) (n int) {
 	for i := range limits {
 		if limits[i].Unit == unit {
 			n++

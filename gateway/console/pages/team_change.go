@@ -8,6 +8,7 @@ import (
 	"sluice/gateway/console"
 	"sluice/gateway/console/access"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // own returns the fault of a form; nil if the error is not about the input, and gets a separate page.
@@ -72,7 +73,7 @@ func (s teamPages) adjust(r *http.Request, p access.Person) (view, error) {
 		return view{}, errForbidden
 	}
 	by := console.Correction{
-		Unit: teams.Unit(r.PostFormValue("unit")), Delta: r.PostFormValue("delta"), Day: r.PostFormValue("day"), Account: r.PostFormValue("account"),
+		Unit: unit.Name(r.PostFormValue("unit")), Delta: r.PostFormValue("delta"), Day: r.PostFormValue("day"), Account: r.PostFormValue("account"),
 	}
 	_, err := s.Teams.Adjust(r.Context(), actor(r, p), r.PathValue("team"), by)
 	return s.after(r, p, "adjust", "adjusted", err)

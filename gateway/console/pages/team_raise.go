@@ -6,6 +6,7 @@ import (
 
 	"sluice/gateway/console/access"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // formUntil is the layout of a browser's time field, which has no zone.
@@ -16,7 +17,7 @@ func (s teamPages) raise(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	order := teams.RaiseOrder{Unit: teams.Unit(r.PostFormValue("unit")), Period: teams.Period(r.PostFormValue("period")), Amount: r.PostFormValue("amount")}
+	order := teams.RaiseOrder{Unit: unit.Name(r.PostFormValue("unit")), Period: teams.Period(r.PostFormValue("period")), Amount: r.PostFormValue("amount")}
 	form := "raise-" + string(order.Unit) + "-" + string(order.Period)
 	if text := r.PostFormValue("until"); text != "" {
 		until, err := time.Parse(formUntil, text)

@@ -13,6 +13,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // awayScript is a Redis that is away only for one script, as in a cluster where the node with the account's keys is.
@@ -143,7 +144,7 @@ func TestCorrectionsOfTheAccountAreOneCall(t *testing.T) {
 		}
 	}))
 	team := &teams.Team{ID: "search"}
-	account := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}}, "")
+	account := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}}, "")
 	ask := func(id string, images int64) *limit.Held {
 		h := hold(id, team, limit.Amounts{limit.Requests: 1, limit.Images: images})
 		h.Outside, h.Lease = account, time.Hour

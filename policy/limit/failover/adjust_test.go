@@ -11,7 +11,6 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -45,7 +44,7 @@ func TestAdjustAndOpen(t *testing.T) {
 		}
 		today := clock.Now().UTC()
 		rows, err := accounts.Rows(ctx, limit.QueryOf(search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()}, limit.ScopeTeam))
-		if err != nil || len(rows) != 1 || rows[0].Model != limit.AdjustedModel || rows[0].Used[unit.Index(teams.UnitTokens)] != 60 {
+		if err != nil || len(rows) != 1 || rows[0].Model != limit.AdjustedModel || rows[0].Used[unit.Index(unit.NameTokens)] != 60 {
 			t.Errorf("%+v, %v", rows, err)
 		}
 
@@ -85,7 +84,7 @@ func TestAnotherAccountsUseIsNotTakenBack(t *testing.T) {
 			{-8, limit.Adjustment{DayBefore: 7, Day: 7, MonthBefore: 107, Month: 107}},
 			{-7, limit.Adjustment{Done: true, DayBefore: 7, MonthBefore: 107, Month: 100}},
 		} {
-			c := limit.Correction{ID: "eu-" + rand.Text(), Team: limittest.Team(t).ID, Unit: teams.UnitTokens, Delta: tt.delta, Account: "eu", Why: "test"}
+			c := limit.Correction{ID: "eu-" + rand.Text(), Team: limittest.Team(t).ID, Unit: unit.NameTokens, Delta: tt.delta, Account: "eu", Why: "test"}
 			got, err := accounts.Adjust(t.Context(), c)
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("%d: %v (-want +got):\n%s", tt.delta, err, diff)
@@ -97,7 +96,7 @@ func TestAnotherAccountsUseIsNotTakenBack(t *testing.T) {
 // adjusts corrects the tokens of the team, and expects a result.
 func adjusts(t *testing.T, accounts adjusting, id string, delta int64, want limit.Adjustment) {
 	t.Helper()
-	got, err := accounts.Adjust(t.Context(), limit.Correction{ID: id, Team: limittest.Team(t).ID, Unit: teams.UnitTokens, Delta: delta, Why: "test"})
+	got, err := accounts.Adjust(t.Context(), limit.Correction{ID: id, Team: limittest.Team(t).ID, Unit: unit.NameTokens, Delta: delta, Why: "test"})
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%s: %v (-want +got):\n%s", id, err, diff)
 	}
@@ -141,7 +140,7 @@ func TestADayThatHasPassedIsCorrected(t *testing.T) {
 			{1, "main", -70, limit.Adjustment{Done: true, DayBefore: 70, MonthBefore: 80, Month: 10}},
 			{0, "eu", 3, limit.Adjustment{Done: true, Day: 3, MonthBefore: 10, Month: 13}},
 		} {
-			c := limit.Correction{ID: "past-" + rand.Text(), Team: limittest.Team(t).ID, Unit: teams.UnitTokens, Delta: tt.delta, Day: dayOf(tt.ago), Account: tt.account, Why: "test"}
+			c := limit.Correction{ID: "past-" + rand.Text(), Team: limittest.Team(t).ID, Unit: unit.NameTokens, Delta: tt.delta, Day: dayOf(tt.ago), Account: tt.account, Why: "test"}
 			got, err := accounts.Adjust(t.Context(), c)
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("%d of account %q, %d days ago: %v (-want +got):\n%s", tt.delta, tt.account, tt.ago, err, diff)

@@ -143,7 +143,7 @@ func (w *world) usedBy(account string) (all limit.Amounts) {
 		var month int
 		var u string
 		if n, _ := fmt.Sscanf(strings.ReplaceAll(field, ":", " "), "%6d %s used", &month, &u); n == 2 && strings.HasSuffix(field, ":used") {
-			all[unit.Index(teams.Unit(u))] += w.count(account, field)
+			all[unit.Index(unit.Name(u))] += w.count(account, field)
 		}
 	}
 	return all
@@ -170,7 +170,7 @@ func (w *world) unknown(forgiven int64) string {
 	if len(w.losses) == 0 && forgiven == 0 {
 		return ""
 	}
-	return " and " + unit.Nanos.Written(teams.UnitRequests, forgiven) + " that nobody knows of since Redis forgot"
+	return " and " + unit.Nanos.Written(unit.NameRequests, forgiven) + " that nobody knows of since Redis forgot"
 }
 
 // refusedRightly checks a refusal in calm times against the amounts left: a single replica refuses only requests that do

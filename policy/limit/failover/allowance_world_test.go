@@ -17,6 +17,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // worldTeams are the teams of the world. Requests of labs count in the quotas of the house, the team, the key and the tag's value, all four.
@@ -24,16 +25,16 @@ var worldTeams = []string{"search", "shop", "labs"}
 
 // worldHouse is the cap of all teams together.
 var worldHouse = []limit.Scope{limit.HouseOf(&teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{
-	{Unit: teams.UnitRequests, Period: teams.PeriodDay, Limit: 180},
-	{Unit: teams.UnitTokens, Period: teams.PeriodDay, Limit: 2400},
-	{Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 340},
+	{Unit: unit.NameRequests, Period: teams.PeriodDay, Limit: 180},
+	{Unit: unit.NameTokens, Period: teams.PeriodDay, Limit: 2400},
+	{Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 340},
 }})}
 
 // worldEast is an account at the service that has quotas. Some kinds of requests run there, the others on main, which has none.
 var worldEast = &teams.Account{ID: "east", Quotas: &teams.Team{ID: teams.AccountQuotasID("east"), Quotas: []teams.Quota{
-	{Unit: teams.UnitRequests, Period: teams.PeriodDay, Limit: 70},
-	{Unit: teams.UnitTokens, Period: teams.PeriodDay, Limit: 900},
-	{Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 48},
+	{Unit: unit.NameRequests, Period: teams.PeriodDay, Limit: 70},
+	{Unit: unit.NameTokens, Period: teams.PeriodDay, Limit: 900},
+	{Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 48},
 }}}
 
 // worldAccounts are those of the teams, of the account at the service and of the house.

@@ -11,6 +11,7 @@ import (
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // branches is an estate with accounts at the service.
@@ -33,10 +34,10 @@ teams:
 func account(id string, images, requests int64) *teams.Account {
 	a := &teams.Account{ID: id}
 	if images > 0 {
-		a.Quotas = &teams.Team{ID: teams.AccountQuotasID(id), Quotas: []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: images}}}
+		a.Quotas = &teams.Team{ID: teams.AccountQuotasID(id), Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: images}}}
 	}
 	if requests > 0 {
-		a.Limits = []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Per: time.Hour, PerText: "1h", Limit: requests, Burst: requests}}}}
+		a.Limits = []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Per: time.Hour, PerText: "1h", Limit: requests, Burst: requests}}}}
 	}
 	return a
 }

@@ -14,6 +14,7 @@ import (
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // housed are accounts of either form, for tests of the house.
@@ -292,7 +293,7 @@ func TestAnAdjustmentReachesTheHouse(t *testing.T) {
 	estates(t, estateDoc, func(e *estate) {
 		e.charge(e.must("search", 4), 4)
 		for _, delta := range []int64{-3, 1, -9} {
-			if _, err := e.Adjust(e.Context(), limit.Correction{ID: fmt.Sprint("adjust", delta), Team: "search", Unit: teams.UnitImages, Delta: delta, Why: "a test"}); err != nil {
+			if _, err := e.Adjust(e.Context(), limit.Correction{ID: fmt.Sprint("adjust", delta), Team: "search", Unit: unit.NameImages, Delta: delta, Why: "a test"}); err != nil {
 				e.Fatal(err)
 			}
 		}
@@ -301,7 +302,7 @@ func TestAnAdjustmentReachesTheHouse(t *testing.T) {
 		for about, c := range map[string]limit.Correction{
 			"of today, by its name": {ID: "today", Delta: 3, Day: today}, "of yesterday": {ID: "yesterday", Delta: 5, Day: limit.CalendarOf(e.clock.Now().AddDate(0, 0, -1)).Day},
 		} {
-			c.Team, c.Unit = "search", teams.UnitImages
+			c.Team, c.Unit = "search", unit.NameImages
 			if done, err := e.Adjust(e.Context(), c); err != nil || !done.Done {
 				e.Fatal(about, done, err)
 			}
@@ -319,7 +320,7 @@ func TestTheHouseKeepsOtherTeamsDay(t *testing.T) {
 		e.charge(e.must("search", 2), 2)
 		e.charge(e.must("shop", 6), 6)
 		for range 2 { // sent again
-			c := limit.Correction{ID: "earlier", Team: "search", Unit: teams.UnitImages, Delta: -8, Why: "a test"}
+			c := limit.Correction{ID: "earlier", Team: "search", Unit: unit.NameImages, Delta: -8, Why: "a test"}
 			if done, err := e.Adjust(e.Context(), c); err != nil || !done.Done {
 				e.Fatal(done, err)
 			}
@@ -352,7 +353,7 @@ func TestAnAdjustmentReachesTheHouseOverASlowNetwork(t *testing.T) {
 	if v, err := s.Failover.Admit(t.Context(), &h); err != nil || v.Held == nil {
 		t.Fatal(v, err)
 	}
-	c := limit.Correction{ID: "near", Team: "search", Unit: teams.UnitImages, Delta: 1, Why: "a test"}
+	c := limit.Correction{ID: "near", Team: "search", Unit: unit.NameImages, Delta: 1, Why: "a test"}
 	for _, hook := range []redis.Hook{nil, &far{trips: map[time.Time]int{}}} {
 		if hook != nil {
 			s.client.AddHook(hook)

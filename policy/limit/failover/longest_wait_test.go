@@ -11,6 +11,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // limited is a limit of requests on paper.
@@ -66,7 +67,7 @@ func drawLimits(t *rapid.T, n int, house *limited, now time.Time) (file *teams.F
 	date := limit.CalendarOf(now)
 	rate := func(about string) (r teams.Rate) {
 		if n := rapid.Int64Range(0, 3).Draw(t, about); n > 0 {
-			r = teams.Rate{Unit: teams.UnitRequests, Limit: n, Burst: n, Per: time.Duration(n*rapid.Int64Range(1, 30).Draw(t, "seconds each")) * time.Second} // whole µs each
+			r = teams.Rate{Unit: unit.NameRequests, Limit: n, Burst: n, Per: time.Duration(n*rapid.Int64Range(1, 30).Draw(t, "seconds each")) * time.Second} // whole µs each
 			r.PerText = r.Per.String()
 		}
 		return r

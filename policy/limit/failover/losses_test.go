@@ -12,6 +12,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // Ways in which charges and holds were once lost or doubled.
@@ -241,7 +242,7 @@ func TestReleaseReplyLost(t *testing.T) {
 	client.AddHook(lose)
 	team := limittest.Team(t)
 	s.must("seen", team, limit.Amounts{})
-	acc := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
+	acc := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
 	// another replica uses the account's rate
 	for range 2 { // also loads the scripts
 		oh := hold("elsewhere", &teams.Team{ID: "other"}, limit.Amounts{limit.Requests: 1})

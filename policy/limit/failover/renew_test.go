@@ -14,6 +14,7 @@ import (
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // An allowance does not shrink while Redis is away, even if the team is idle for a while.
@@ -235,7 +236,7 @@ func TestARaiseIsNotOfTheNextDay(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		s.clock.Move(11*time.Hour + 55*time.Minute)
 		team := *limittest.Team(s, "quotas: {images: {day: 10000, month: 100000}}")
-		team.Base = []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 1000}, {Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 2000}}
+		team.Base = []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1000}, {Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 2000}}
 		s.must("a", &team, limit.Amounts{limit.Images: 1})
 		s.back()
 		counts := s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val()
@@ -248,8 +249,8 @@ func TestARaiseIsNotOfTheNextDay(t *testing.T) {
 // Of a later day in the month the raise of the month counts, of the next month none.
 func TestTermsOfALaterDay(t *testing.T) {
 	team := teams.Team{
-		Quotas: []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 10}, {Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 20}},
-		Base:   []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 1}, {Unit: teams.UnitImages, Period: teams.PeriodMonth, Limit: 2}},
+		Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 10}, {Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 20}},
+		Base:   []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1}, {Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 2}},
 	}
 	now := limit.CalendarOf(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 	for day, want := range map[int][2]int64{21: {10, 20}, 22: {1, 20}, 31: {1, 2}} {

@@ -11,6 +11,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // settler has the methods that both forms promise the gateway.
@@ -138,7 +139,7 @@ func TestAccount(t *testing.T) {
 		}
 		before := f.look(file.Team("search"))
 		v := ask("c", "search")
-		if v.Held != nil || v.Reason != limit.ReasonAccount || v.Fault.Unit != teams.UnitRequests || v.Wait != 500*time.Millisecond {
+		if v.Held != nil || v.Reason != limit.ReasonAccount || v.Fault.Unit != unit.NameRequests || v.Wait != 500*time.Millisecond {
 			f.Errorf("a third: %+v", v)
 		}
 		if after := f.look(file.Team("search")); after.Held != before.Held || after.Used != before.Used {
@@ -146,7 +147,7 @@ func TestAccount(t *testing.T) {
 		}
 		f.charge(a.Held, file.Team("search"), limit.Amounts{limit.Requests: 1, limit.Tokens: 130})
 		f.clock.Move(500 * time.Millisecond)
-		if v := ask("d", "shop"); v.Reason != limit.ReasonAccount || v.Fault.Unit != teams.UnitTokens || v.Wait != 300*time.Millisecond {
+		if v := ask("d", "shop"); v.Reason != limit.ReasonAccount || v.Fault.Unit != unit.NameTokens || v.Wait != 300*time.Millisecond {
 			f.Errorf("the tokens that were used beyond the hold count: %+v", v)
 		}
 		f.charge(b.Held, file.Team("shop"), limit.Amounts{limit.Requests: 1, limit.Tokens: 10})
@@ -160,7 +161,7 @@ func TestAccount(t *testing.T) {
 func TestShadowSparesNotTheAccount(t *testing.T) {
 	forms(t, func(f *form) {
 		h := hold("a", limittest.Team(f, "shadow: true", "rates: {requests: {per: 1m, limit: 10}}"), limit.Amounts{limit.Requests: 1})
-		h.Outside = limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
+		h.Outside = limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
 		f.ask(h)
 		h.ID = "b"
 		if v := f.ask(h); v.Held != nil || v.Reason != limit.ReasonAccount || v.Limits[0].Left != 9 {

@@ -73,7 +73,7 @@ func TestTheLongestWaitIsNamed(t *testing.T) {
 		if s := f.admit(hold("b", team, limit.Amounts{limit.Requests: 1, limit.Tokens: 10})); s.Fault != limit.LimitQuotas+2*limit.Tokens || s.Wait != 12*time.Hour {
 			f.Errorf("the day's tokens are used: %+v", s)
 		}
-		two := &teams.Team{ID: "two", Quotas: []teams.Quota{{Unit: teams.UnitTokens, Period: teams.PeriodDay, Limit: 1}, {Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 1}}}
+		two := &teams.Team{ID: "two", Quotas: []teams.Quota{{Unit: unit.NameTokens, Period: teams.PeriodDay, Limit: 1}, {Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1}}}
 		if s := f.admit(hold("c", two, limit.Amounts{limit.Tokens: 2, limit.Images: 2})); s.Fault != limit.LimitQuotas+2*limit.Tokens {
 			f.Errorf("of two with the same wait the first is named, by both forms: %+v", s)
 		}
@@ -328,7 +328,7 @@ func TestALateExtensionShortensNothing(t *testing.T) {
 func TestAWholeBucketFits(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(t, "rates: {images: {per: 1m, limit: 7, burst: 4}}")
-		account := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}}, "")
+		account := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}}, "")
 		for n := range 3 {
 			if s := f.look(team); s.Rates[limit.Images].Left != 4 {
 				t.Errorf("%d: %d left of a full bucket of 4", n, s.Rates[limit.Images].Left)

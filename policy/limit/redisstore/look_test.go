@@ -11,6 +11,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 func TestLook(t *testing.T) {
@@ -39,7 +40,7 @@ func TestLook(t *testing.T) {
 		if first.Tasks != 1 || len(first.Limits) != 2 || len(again.Limits) != 2 || first.Limits[0] != again.Limits[0] {
 			f.Fatalf("%+v, then %+v", first, again)
 		}
-		if got, want := first.Limits[0], (limit.Standing{Unit: teams.UnitTokens, Per: "1m", Limit: 600, Window: time.Minute, Used: 30, Left: 70, Reset: 3 * time.Second}); got != want {
+		if got, want := first.Limits[0], (limit.Standing{Unit: unit.NameTokens, Per: "1m", Limit: 600, Window: time.Minute, Used: 30, Left: 70, Reset: 3 * time.Second}); got != want {
 			f.Errorf("the rate: %+v, want %+v", got, want)
 		}
 		if got := first.Limits[1]; got.Held != 500_000_000 || got.Used != 0 || got.Left != 2_000_000_000 || !first.At.Add(got.Reset).Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) {

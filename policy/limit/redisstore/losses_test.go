@@ -16,7 +16,7 @@ import (
 func TestAccountRefusalTakesNothing(t *testing.T) {
 	for _, f := range []*form{newMemoryForm(t), newRedisForm(t, limittest.RealRedis(t))} {
 		team := limittest.Team(t, "rates: {requests: {per: 1m, limit: 10}}")
-		acc := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: teams.UnitRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
+		acc := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
 		for n := range 5 {
 			h := hold(id(n), team, limit.Amounts{limit.Requests: 1})
 			h.Outside, h.Lease = acc, time.Hour

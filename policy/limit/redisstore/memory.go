@@ -1,6 +1,9 @@
 package redisstore
 
-import "sluice/policy/teams"
+import (
+	"sluice/policy/teams"
+	"sluice/policy/unit"
+)
 
 // The memory that a team takes of Redis, in bytes, rounded up from measurements.
 const (
@@ -18,7 +21,7 @@ func MemoryFor(file *teams.File) (bytes int64) {
 	for _, team := range file.List {
 		bytes += ledgerBytes + accountBytes + minutesBytes
 		for _, r := range team.Rates {
-			if r.Unit == teams.UnitRequests {
+			if r.Unit == unit.NameRequests {
 				bytes += int64(float64(r.Limit) * remembered.Seconds() / r.Per.Seconds() * settledBytes)
 			}
 		}

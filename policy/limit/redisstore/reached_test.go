@@ -13,6 +13,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // telling gives a form an outbox, and has the per cent of quotas told that alerts have by account.
@@ -42,7 +43,7 @@ func (f *form) use(h limit.Hold, used limit.Amounts) {
 func (f *form) adjust(team *teams.Team, images int64) {
 	f.Helper()
 	f.uses++
-	c := limit.Correction{ID: strconv.FormatInt(f.uses, 10), Team: team.ID, Unit: teams.UnitImages, Delta: images, Why: "a test"}
+	c := limit.Correction{ID: strconv.FormatInt(f.uses, 10), Team: team.ID, Unit: unit.NameImages, Delta: images, Why: "a test"}
 	var err error
 	if f.memory != nil {
 		_, err = f.memory.Adjust(f.Context(), c)
@@ -124,7 +125,7 @@ func TestEveryScopeIsTold(t *testing.T) {
 			if err != nil {
 				f.Fatal(err)
 			}
-			account := &teams.Team{ID: teams.AccountQuotasID("second"), Quotas: []teams.Quota{{Unit: teams.UnitTokens, Period: teams.PeriodDay, Limit: 1000}}}
+			account := &teams.Team{ID: teams.AccountQuotasID("second"), Quotas: []teams.Quota{{Unit: unit.NameTokens, Period: teams.PeriodDay, Limit: 1000}}}
 			if f.redis != nil {
 				f.redis.Now = f.clock.Now // else no charge is made in a batch
 			}
@@ -171,7 +172,7 @@ func TestTheOperatorsGetWhatIsToldOfTheHouse(t *testing.T) {
 		to := func(string) (*teams.Team, []int, []event.Target, bool) {
 			return nil, []int{50}, []event.Target{{Address: ops}}, true
 		}
-		house := &teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{{Unit: teams.UnitImages, Period: teams.PeriodDay, Limit: 10}}}
+		house := &teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 10}}}
 		if f.memory != nil {
 			f.memory.Alerts = to
 		} else {

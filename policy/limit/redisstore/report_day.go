@@ -8,7 +8,6 @@ import (
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/price"
-	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -49,7 +48,7 @@ func (all *reading) readField(s *dayScan, field, value string) {
 	if cut < 0 {
 		return
 	}
-	unit, of := unit.Index(teams.Unit(name[cut+1:])), name[:cut]
+	unit, of := unit.Index(unit.Name(name[cut+1:])), name[:cut]
 	split := strings.LastIndexByte(of, '|')
 	n, err := strconv.ParseInt(value, 10, 64)
 	if unit < 0 || split < 0 || err != nil {

@@ -13,6 +13,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // days reads days of all teams, and compares them with the rows that reports have.
@@ -70,7 +71,7 @@ func TestDaysAreReadAgainAfterAChange(t *testing.T) {
 		"a settlement":  func() { use(search, limit.Amounts{limit.Requests: 1, limit.Tokens: 3}) },
 		"the same sums": func() { use(search, one) },
 		"a correction": func() {
-			if _, err := f.redis.Adjust(t.Context(), limit.Correction{ID: "c", Team: "search", Unit: teams.UnitTokens, Delta: 5, Why: "why"}); err != nil {
+			if _, err := f.redis.Adjust(t.Context(), limit.Correction{ID: "c", Team: "search", Unit: unit.NameTokens, Delta: 5, Why: "why"}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -146,7 +147,7 @@ func TestDaysThatAreOverAreReadAgainOnlyAfterTheyChanged(t *testing.T) {
 		}
 	})
 	reads("a correction", 2, func() {
-		if _, err := f.redis.Adjust(t.Context(), limit.Correction{ID: "c", Team: team.ID, Day: yesterday, Unit: teams.UnitTokens, Delta: 5, Why: "why"}); err != nil {
+		if _, err := f.redis.Adjust(t.Context(), limit.Correction{ID: "c", Team: team.ID, Day: yesterday, Unit: unit.NameTokens, Delta: 5, Why: "why"}); err != nil {
 			t.Fatal(err)
 		}
 	})

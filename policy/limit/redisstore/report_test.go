@@ -14,6 +14,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // sniffer notes the commands sent to Redis, and the size of each round trip's reply.
@@ -138,7 +139,7 @@ func TestLedgerTakesNoMoreNames(t *testing.T) {
 		},
 		"adjust": func(f *form, _ *teams.Team, held []*limit.Charge) {
 			for n := range held {
-				_, _ = f.redis.Adjust(f.Context(), limit.Correction{ID: fmt.Sprint("a", n), Team: "search", Unit: teams.UnitTokens, Delta: 5, Why: "why"})
+				_, _ = f.redis.Adjust(f.Context(), limit.Correction{ID: fmt.Sprint("a", n), Team: "search", Unit: unit.NameTokens, Delta: 5, Why: "why"})
 			}
 			f.redis.SettleAll(f.Context(), held, true)
 		},

@@ -14,6 +14,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 // of is a hold of some tokens for a value of the tag.
@@ -112,8 +113,8 @@ func TestTagQuotasOfAReload(t *testing.T) {
 		f.charge(open, with, limit.Amounts{})
 		f.charge(h, without, limit.Amounts{limit.Tokens: 2})
 		want := []limit.Standing{
-			{Unit: teams.UnitTokens, Period: teams.PeriodMonth, Per: "month", Limit: 15, Used: 13, Left: 2, Scope: limit.ScopeTag, Of: "alpha"},
-			{Unit: teams.UnitTokens, Period: teams.PeriodDay, Per: "day", Limit: 10, Used: 6, Left: 4, Scope: limit.ScopeTag, Of: "alpha"},
+			{Unit: unit.NameTokens, Period: teams.PeriodMonth, Per: "month", Limit: 15, Used: 13, Left: 2, Scope: limit.ScopeTag, Of: "alpha"},
+			{Unit: unit.NameTokens, Period: teams.PeriodDay, Per: "day", Limit: 10, Used: 6, Left: 4, Scope: limit.ScopeTag, Of: "alpha"},
 		}
 		got := f.lookTags(with)
 		for i := range got {

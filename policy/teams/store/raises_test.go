@@ -16,6 +16,7 @@ import (
 
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
+	"sluice/policy/unit"
 )
 
 // noon is a moment of a day whose quotas are raised.
@@ -33,7 +34,7 @@ func fileOf(t *testing.T, text string) *teams.File {
 // raise raises images a day of search.
 func raise(t *testing.T, s teams.Store, id, amount string, now time.Time, until ...time.Time) teams.Raise {
 	t.Helper()
-	order := teams.RaiseOrder{Unit: teams.UnitImages, Period: teams.PeriodDay, Amount: amount, Reason: "launch <b>"}
+	order := teams.RaiseOrder{Unit: unit.NameImages, Period: teams.PeriodDay, Amount: amount, Reason: "launch <b>"}
 	for _, at := range until {
 		order.Until = &at
 	}
