@@ -124,7 +124,7 @@ func (a *admission) noteHeld(w *reply, s *requestState, verdict *limit.Verdict) 
 		w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
 	}
 	s.held, s.Held = verdict.Held, tasks.Cost(s.size, s.team.Money, "")
-	s.terms.Look(s.teams.Prices, s.Model, s.held.Day) // the day may have begun while the request arrived
+	s.pricing.Look(s.teams.Prices, s.Model, s.held.Day) // the day may have begun while the request arrived
 }
 
 // setLimitHeaders sets the headers that report the team's limits.

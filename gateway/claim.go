@@ -100,7 +100,7 @@ func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole 
 			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day, Month: s.held.Month,
 			House: s.held.In(limit.ScopeHouse), Counted: s.held.In(limit.ScopeAccount), Governed: s.route.reads.Governed(),
 		}
-		s.terms.Keep(&claim.Hold, &s.size)
+		s.pricing.Keep(&claim.Hold, &s.size)
 	}
 	end, ok := k.tasks.Put(context.Background(), claim, whole)
 	if !ok {

@@ -102,8 +102,8 @@ func (n *inspection) price(s *requestState, q *policy.Request) error {
 	if err := mayUseModel(s, s.team, s.limits); err != nil {
 		return err
 	}
-	s.terms.Begin(s.teams.Prices, q, s.Time)
-	if s.terms.Price == nil {
+	s.pricing.Begin(s.teams.Prices, q, s.Time)
+	if s.pricing.Price == nil {
 		if err := refuseUnpriced(s); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (n *inspection) price(s *requestState, q *policy.Request) error {
 	if s.Span.Recording() {
 		s.parameters = spanParameters(q, s.body)
 	}
-	s.size = limit.Estimate(q, s.team, s.limits, s.terms.Price)
+	s.size = limit.Estimate(q, s.team, s.limits, s.pricing.Price)
 	return nil
 }
 

@@ -58,7 +58,7 @@ type requestState struct {
 	callback    string           // where the end of its task is also announced: see [event.ReadCallback]; empty: nowhere
 	ledgerKey   string           // the key's id, or "jwt:" and the subject of a token; the ledger counts by it
 	limits      *teams.KeyLimits // the key's own; those of a token limit nothing
-	terms       billing.Terms    // the prices it is charged by
+	pricing     billing.Pricing  // the prices it is charged by
 	held        *limit.Held      // nil until admit holds the cost
 	leased      atomic.Int64     // when the hold's lease was last extended, or first checked, in ns; 0: not yet
 	repeats     *repetition      // how repetitions of a request for images are recognized; nil: only by an Idempotency-Key
@@ -140,7 +140,7 @@ func (s *requestState) ending() billing.Ending {
 
 // unpriced reports whether the request is charged and its model has no price, although other models have one.
 func (s *requestState) unpriced() bool {
-	return s.terms.Price == nil && !nameless(s) && len(s.teams.Prices) > 0 && s.mayHaveRun()
+	return s.pricing.Price == nil && !nameless(s) && len(s.teams.Prices) > 0 && s.mayHaveRun()
 }
 
 // nameless reports whether a request on a forwarded path names no model, and so needs no price.

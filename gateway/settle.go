@@ -32,7 +32,7 @@ func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
 	a.claims.claimUnseen(s)
 	charge := &limit.Charge{Held: s.held}
 	ending := s.ending()
-	flag := ending.Charge(charge, &s.terms)
+	flag := ending.Charge(charge, &s.pricing)
 	s.unknown = s.repeats != nil && ending.Reached && ending.Doubtful() // charged or not: it must not be repeated
 	switch flag {
 	case telemetry.FlagTask: // the task's end settles it
@@ -55,7 +55,7 @@ func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
 	if s.unpriced() {
 		a.deps.Metrics.Unpriced(s.Label)
 	}
-	if s.terms.Contradicts {
+	if s.pricing.Contradicts {
 		a.contradictions.Note(s.ID, s.Team, s.Model)
 	}
 }

@@ -203,7 +203,7 @@ var mutations = []mutation{
 	{about: "an answer that was cut is exact", file: "gateway/billing/ending.go", old: "case known && complete:", new: "case known:"},
 	{about: "a task that its stream does not count is settled by the stream", file: "gateway/billing/ending.go", old: "(e.TellsAll() || e.taskFailed())", new: "(read.Complete || e.taskFailed())"},
 	{about: "a stream that ends while its task runs on settles it", file: "gateway/billing/ending.go", old: "read.Frames > 0 && read.Complete || !status.Runs()", new: "true"},
-	{about: "the price is not that of the admission's day", file: "gateway/admit.go", old: "s.terms.Look(s.teams.Prices, s.Model, s.held.Day)", new: ""},
+	{about: "the price is not that of the admission's day", file: "gateway/admit.go", old: "s.pricing.Look(s.teams.Prices, s.Model, s.held.Day)", new: ""},
 	{about: "a border counts at its own input", file: "policy/price/price.go", old: "input <= b.Input ||", new: "input < b.Input ||"},
 	{about: "a task costs by the one number in its claim", file: "gateway/billing/claim.go", old: "hold.Whole != nil && ", new: "false && "},
 	{about: "a task may be claimed by a second team", file: "cache/redis_claims.go", old: "err == nil && owner != claim.Team", new: "false && owner != claim.Team"},

@@ -10,13 +10,13 @@ import (
 )
 
 // Keep notes in a task's hold its amounts and the price of its pictures, so that later prices do not change it.
-func (t *Terms) Keep(hold *cache.Hold, held *limit.Amounts) {
-	if hold.Images, hold.Size = held[limit.Images], t.Size; t.Price == nil {
+func (p *Pricing) Keep(hold *cache.Hold, held *limit.Amounts) {
+	if hold.Images, hold.Size = held[limit.Images], p.Size; p.Price == nil {
 		return
 	}
-	hold.Whole, _ = json.Marshal(t.Price) // names and numbers always encode
-	one := price.Asked(1, t.Size)
-	bill, _ := price.Of(t.Price, &one)
+	hold.Whole, _ = json.Marshal(p.Price) // names and numbers always encode
+	one := price.Asked(1, p.Size)
+	bill, _ := price.Of(p.Price, &one)
 	hold.Price = bill.Total()
 }
 

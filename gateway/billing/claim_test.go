@@ -65,8 +65,8 @@ func TestATaskCostsByThePriceInItsClaim(t *testing.T) {
 		t.Errorf("%s holds %d", text, held.Total())
 	}
 
-	terms, kept := Terms{Price: &sized, Size: "2K"}, cache.Hold{ID: "h", Endpoint: "image"}
-	if terms.Keep(&kept, &limit.Amounts{limit.Images: 3}); !reflect.DeepEqual(kept, ours) {
+	pricing, kept := Pricing{Price: &sized, Size: "2K"}, cache.Hold{ID: "h", Endpoint: "image"}
+	if pricing.Keep(&kept, &limit.Amounts{limit.Images: 3}); !reflect.DeepEqual(kept, ours) {
 		t.Errorf("kept as %+v, want %+v", kept, ours)
 	}
 }

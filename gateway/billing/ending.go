@@ -41,7 +41,7 @@ type Ending struct {
 const unavailable = 503
 
 // Charge fills in what an admitted request is charged, and returns how that was determined.
-func (e *Ending) Charge(c *limit.Charge, t *Terms) (flag string) {
+func (e *Ending) Charge(c *limit.Charge, p *Pricing) (flag string) {
 	read := e.Reading
 	failed := e.Status >= 400 || read.Failed && !read.Content
 	switch {
@@ -52,7 +52,7 @@ func (e *Ending) Charge(c *limit.Charge, t *Terms) (flag string) {
 	case e.Status == 0, e.Creates && e.Doubtful():
 		return telemetry.FlagUnknown
 	case failed && !e.Claimed:
-		t.charge(c, e.used(t))
+		p.charge(c, e.used(p))
 		return telemetry.FlagRefused
 	case e.Forwarded && (!e.Creates || e.Claimed || e.Whole && !e.Unclaimable):
 		c.Amounts = limit.Amounts{limit.Requests: 1}
@@ -60,10 +60,10 @@ func (e *Ending) Charge(c *limit.Charge, t *Terms) (flag string) {
 	case e.Creates && !e.Claimed && (e.Forwarded || !e.TellsAll()):
 		return telemetry.FlagUnknown // a task with an unknown id may run
 	case e.Claimed && e.taskFailed():
-		t.charge(c, e.used(t))
+		p.charge(c, e.used(p))
 		return telemetry.FlagExact // what was counted before it failed
 	}
-	return e.measure(c, t)
+	return e.measure(c, p)
 }
 
 // Doubtful reports whether a creation failed in a way that leaves open whether it made a task. A whole 503 means that the service
@@ -102,34 +102,34 @@ func (e *Ending) taskFailed() bool {
 }
 
 // measure is Charge for an answer that arrived at least in part.
-func (e *Ending) measure(c *limit.Charge, t *Terms) (flag string) {
+func (e *Ending) measure(c *limit.Charge, p *Pricing) (flag string) {
 	read := e.Reading
 	complete := e.complete()
 	_, images := read.Images()
 	switch known := Tells(read, true, e.Pictures); { // no images in a text answer is not a usage
 	case known && complete:
-		t.charge(c, e.used(t))
+		p.charge(c, e.used(p))
 		return telemetry.FlagExact
 	case complete && e.Governed:
-		e.chargeHeld(c, t)
+		e.chargeHeld(c, p)
 	case !complete && !known && read.Frames == 0:
 		return telemetry.FlagUnknown // cut before any content
 	case e.Pictures && !images && complete: // the images were not counted: as many as were held
-		t.charge(c, price.Asked(e.Held[limit.Images], t.Size))
+		p.charge(c, price.Asked(e.Held[limit.Images], p.Size))
 	case e.Pictures:
-		t.charge(c, e.used(t))
+		p.charge(c, e.used(p))
 	default:
-		e.guess(c, t)
+		e.guess(c, p)
 	}
 	return telemetry.FlagEstimated
 }
 
 // guess charges a text whose end was not seen: what was seen, or an estimate from the bytes, but no more than was held of the estimate. If
 // the estimate was cut to what was held, its kinds are unknown.
-func (e *Ending) guess(c *limit.Charge, t *Terms) {
-	t.charge(c, e.used(t))
+func (e *Ending) guess(c *limit.Charge, p *Pricing) {
+	p.charge(c, e.used(p))
 	seen := *c
-	t.charge(c, e.estimate(t))
+	p.charge(c, e.estimate(p))
 	guessed := c.Amounts
 	for i := range c.Amounts {
 		c.Amounts[i] = max(seen.Amounts[i], min(guessed[i], e.Held[i]))
@@ -144,8 +144,8 @@ func (e *Ending) guess(c *limit.Charge, t *Terms) {
 }
 
 // chargeHeld charges what was held, or what was seen where that is more. If a part of it was only held, its kinds are unknown.
-func (e *Ending) chargeHeld(c *limit.Charge, t *Terms) {
-	t.charge(c, e.estimate(t))
+func (e *Ending) chargeHeld(c *limit.Charge, p *Pricing) {
+	p.charge(c, e.estimate(p))
 	seen := c.Amounts
 	for i := range c.Amounts {
 		c.Amounts[i] = max(c.Amounts[i], e.Held[i])
@@ -156,8 +156,8 @@ func (e *Ending) chargeHeld(c *limit.Charge, t *Terms) {
 }
 
 // estimate is the usage in the answer, with estimates from the bytes for what it does not say.
-func (e *Ending) estimate(t *Terms) price.Usage {
-	used := e.used(t)
+func (e *Ending) estimate(p *Pricing) price.Usage {
+	used := e.used(p)
 	if _, known := e.Reading.Usage.Get(meter.InputTokens); !known {
 		used.Input = e.Input
 	}
@@ -168,8 +168,8 @@ func (e *Ending) estimate(t *Terms) price.Usage {
 }
 
 // used is the usage in the answer; without one, only a request. An embedding has no output: all tokens are input.
-func (e *Ending) used(t *Terms) price.Usage {
-	used := UsageOf(e.Reading, e.Text, t.Size)
+func (e *Ending) used(p *Pricing) price.Usage {
+	used := UsageOf(e.Reading, e.Text, p.Size)
 	if e.Embeds {
 		used.Input, used.Output = used.Tokens(), 0
 	}

@@ -84,8 +84,8 @@ func TestEndings(t *testing.T) {
 		_, _ = reads.Write([]byte(tt.answer))
 		reading := reads.End()
 		tt.ending.Reading = &reading
-		terms, charge := Terms{Price: thePrice()}, limit.Charge{}
-		flag := tt.ending.Charge(&charge, &terms)
+		pricing, charge := Pricing{Price: thePrice()}, limit.Charge{}
+		flag := tt.ending.Charge(&charge, &pricing)
 		var kinds []string
 		if charge.Bill == nil {
 			charge.Bill = new(price.Bill)

@@ -12,8 +12,8 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// Terms are what a request is charged by.
-type Terms struct {
+// Pricing is what a request is charged by.
+type Pricing struct {
 	Price       *price.Price // of its model on Day; nil: it has none
 	Day         int          // of the admission, in UTC; 0: not looked up yet
 	Size        string       // of a picture, as the request names it; empty: it names none
@@ -21,25 +21,25 @@ type Terms struct {
 }
 
 // Begin notes what a request asks for, and looks up the price at its arrival.
-func (t *Terms) Begin(prices price.List, q *policy.Request, at time.Time) {
+func (p *Pricing) Begin(prices price.List, q *policy.Request, at time.Time) {
 	if policy.IsSize(q.Size) {
-		t.Size = q.Size
+		p.Size = q.Size
 	}
-	t.Look(prices, q.Model, price.DayOf(at))
+	p.Look(prices, q.Model, price.DayOf(at))
 }
 
 // Look looks up the price of a model on a day.
-func (t *Terms) Look(prices price.List, model string, day int) {
-	if day != t.Day {
-		t.Price, t.Day = prices.For(model, day), day
+func (p *Pricing) Look(prices price.List, model string, day int) {
+	if day != p.Day {
+		p.Price, p.Day = prices.For(model, day), day
 	}
 }
 
 // charge charges for a usage.
-func (t *Terms) charge(c *limit.Charge, used price.Usage) {
-	bill, contradicts := price.Of(t.Price, &used)
+func (p *Pricing) charge(c *limit.Charge, used price.Usage) {
+	bill, contradicts := price.Of(p.Price, &used)
 	c.Bill, c.Amounts = &bill, limit.AmountsOf(&bill)
-	t.Contradicts = t.Contradicts || contradicts
+	p.Contradicts = p.Contradicts || contradicts
 }
 
 // Tells reports whether an answer says what was used: tokens, if they count, or what was made; makes: also that it is nothing.
