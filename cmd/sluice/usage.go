@@ -144,7 +144,7 @@ func (u usageCommand) readLedger(ctx context.Context, s settings.Settings, from,
 	report = admin.NewUsageReport(in, from, to, rows, u.division() == admin.ByKind)
 	inForce := store.InForce(ctx, directoryStore(s, client), file, time.Now())
 	return report, report.AddLimits(ctx, inForce, u.Team, func(ctx context.Context, t *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
-		return redisstore.LookInside(ctx, accounts, t, k, at)
+		return accounts.LookInside(ctx, t, k, at)
 	})
 }
 

@@ -31,7 +31,7 @@ import (
 // Redis is back; requests do not wait for that. Create it with [New]; it is safe for concurrent use.
 type Failover struct {
 	settler
-	ledgers
+	redisstore.Ledgers
 	renewer renewer
 	sweeper sweeper
 }
@@ -45,7 +45,7 @@ func New(config Config) *Failover {
 		link:  link{Config: &config, beating: semaphore.NewWeighted(1), fleet: limit.NewFleet(config.Replicas, config.Now)},
 		teams: limit.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
 	}
-	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(a.divisor, config.Now), seeds: seeds{of: limit.PerTeam[seed]{First: newSeed}}}, ledgers: ledgers{a.Store}}
+	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(a.divisor, config.Now), seeds: seeds{of: limit.PerTeam[seed]{First: newSeed}}}, Ledgers: a.Store.Ledgers}
 	a.reached = s.rates.Opened
 	a.fleet.Grant(0, limit.Beyond{}, config.Now().Add(partFor))
 	s.queue = newQueue(s.post)

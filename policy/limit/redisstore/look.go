@@ -84,27 +84,27 @@ func (r *Store) Look(ctx context.Context, team *teams.Team) (limit.State, error)
 }
 
 // LookInside reports how the parts of a team stand to the limits of each, as [limit.Memory.LookInside] does. It takes nothing.
-func LookInside(ctx context.Context, r *Store, of *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
-	days, err := innerDays(ctx, r, []*teams.Team{of}, k, at)
+func (l Ledgers) LookInside(ctx context.Context, of *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
+	days, err := innerDays(ctx, l.of, []*teams.Team{of}, k, at)
 	if err != nil {
 		return nil, err
 	}
 	if k == limit.ScopeTag {
 		return limit.TagStandings(of, at, days[of.ID]), nil
 	}
-	l := newLook(r, of, true)
-	if len(l.keys) > 0 {
-		err = l.send(ctx, r)
+	keys := newLook(l.of, of, true)
+	if len(keys.keys) > 0 {
+		err = keys.send(ctx, l.of)
 	}
-	return limit.KeyStandings(of, at, days[of.ID], l.fullOf), err
+	return limit.KeyStandings(of, at, days[of.ID], keys.fullOf), err
 }
 
 func (l *look) fullOf(key string) [limit.RateCount]time.Duration { return l.full[key] }
 
 // LookAll reports what [limit.Memory.LookAll] does, without the quotas of teams that have no rates, and without what cannot be read. It
 // takes nothing. It makes one round trip for all rates, and at the same time, inside teams, two for the use of tags and keys.
-func LookAll(ctx context.Context, r *Store, list []*teams.Team, inside bool, at time.Time) [][]limit.Standing {
-	looks, calls, used := make([]*look, len(list)), make([]*call, 0, len(list)), [limit.InnerScopes]map[string][]limit.InnerDay{}
+func (l Ledgers) LookAll(ctx context.Context, list []*teams.Team, inside bool, at time.Time) [][]limit.Standing {
+	r, looks, calls, used := l.of, make([]*look, len(list)), make([]*call, 0, len(list)), [limit.InnerScopes]map[string][]limit.InnerDay{}
 	var parts [limit.InnerScopes][]*teams.Team
 	for i, of := range list {
 		if looks[i] = newLook(r, of, inside); len(looks[i].rates)+len(looks[i].inner) > 0 {

@@ -82,7 +82,7 @@ func TestLookAllSaysWhatEachLookSays(t *testing.T) {
 			}
 			s, err := f.redis.Look(f.Context(), team)
 			for k := range inside {
-				inside[k], _ = LookInside(f.Context(), f.redis, team, limit.ScopeKind(k+1), now)
+				inside[k], _ = f.redis.LookInside(f.Context(), team, limit.ScopeKind(k+1), now)
 			}
 			t := limit.TermsOf(team)
 			if r := s.Report(&t); err == nil && len(team.Rates) > 0 {
@@ -95,7 +95,7 @@ func TestLookAllSaysWhatEachLookSays(t *testing.T) {
 				if f.memory != nil {
 					return f.memory.LookAll(f.Context(), list, inside, now)
 				}
-				return LookAll(f.Context(), f.redis, list, inside, now)
+				return f.redis.LookAll(f.Context(), list, inside, now)
 			}
 			all := look(false)
 			for i, more := range look(true) {

@@ -569,7 +569,7 @@ func (f *form) lookInside(team *teams.Team, k limit.ScopeKind) (list []limit.Sta
 	if f.memory != nil {
 		list, err = f.memory.LookInside(f.Context(), team, k, f.clock.Now())
 	} else {
-		list, err = LookInside(f.Context(), f.redis, team, k, f.clock.Now())
+		list, err = f.redis.LookInside(f.Context(), team, k, f.clock.Now())
 	}
 	if err != nil {
 		f.fail("%v", err)

@@ -190,13 +190,13 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 // Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, account, tag, key. It usually makes two round trips: the
 // sizes of the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this
 // process did not know, come after that. With a bound it reads in small steps, because teams ask often.
-func (r *Store) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err error) {
-	all := newReading(r, q.By, tripStep)
+func (l Ledgers) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err error) {
+	all := newReading(l.of, q.By, tripStep)
 	if all.most = q.Most; q.Most > 0 {
 		all.step = readStep
 	}
 	if q.Teams == nil {
-		rows, err = all.readEvery(ctx, r, q.Days)
+		rows, err = all.readEvery(ctx, l.of, q.Days)
 	} else {
 		list := make([]*team, len(q.Teams))
 		for i, id := range q.Teams {

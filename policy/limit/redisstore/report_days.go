@@ -49,7 +49,8 @@ type stage struct {
 // Days returns the ledger of all teams, or of their tags or keys, on each of a few days. It usually makes two round trips: the versions
 // and the sizes of what is not kept, and what has changed; one more if there is a team that this process did not know, or Redis lost
 // some.
-func Days(ctx context.Context, r *Store, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error) {
+func (l Ledgers) Days(ctx context.Context, by limit.ScopeKind, days []int) (map[int]limit.DayRows, error) {
+	r := l.of
 	k := &r.days[by]
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 // days reads days of all teams, and compares them with the rows that reports have.
 func (f *form) days(days []int) map[int]limit.DayRows {
 	f.Helper()
-	got, err := Days(f.Context(), f.redis, limit.ScopeTeam, days)
+	got, err := f.redis.Days(f.Context(), limit.ScopeTeam, days)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -85,11 +85,11 @@ func TestDaysAreReadAgainAfterAChange(t *testing.T) {
 	}
 	w := &sniffer{sent: map[string]int{}}
 	f.client.(*redis.Client).AddHook(w)
-	if after, err := Days(t.Context(), f.redis, limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 0 || w.sent["hlen"] != 3 || w.trips != 1 || after[day].State != before[day].State {
+	if after, err := f.redis.Days(t.Context(), limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 0 || w.sent["hlen"] != 3 || w.trips != 1 || after[day].State != before[day].State {
 		t.Errorf("without a change it took %d round trips, read %d days and asked for %d sizes (%v)", w.trips, w.sent["hscan"], w.sent["hlen"], err)
 	}
 	use(search, one)
-	if _, err := Days(t.Context(), f.redis, limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 1 {
+	if _, err := f.redis.Days(t.Context(), limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 1 {
 		t.Errorf("after a change of one team's day it read %d days (%v)", w.sent["hscan"], err)
 	}
 	f.clock.Move(2 * time.Minute)
@@ -130,7 +130,7 @@ func TestDaysThatAreOverAreReadAgainOnlyAfterTheyChanged(t *testing.T) {
 		t.Helper()
 		change()
 		w.sent["hscan"] = 0
-		if _, err := Days(t.Context(), f.redis, limit.ScopeTeam, days); err != nil || w.sent["hscan"] != want {
+		if _, err := f.redis.Days(t.Context(), limit.ScopeTeam, days); err != nil || w.sent["hscan"] != want {
 			t.Errorf("%s: %d days were read, want %d (%v)", about, w.sent["hscan"], want, err)
 		}
 		f.days(days)

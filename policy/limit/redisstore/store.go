@@ -14,6 +14,7 @@ import (
 // hold's id, so it may be retried if its reply was lost. It is safe for concurrent use.
 type Store struct {
 	Names
+	Ledgers
 	known
 	wire                     // set its fields, and those below, before the first call
 	Cluster bool             // Redis has several parts, which fail and lose memory separately
@@ -38,6 +39,9 @@ func New(client redis.UniversalClient) *Store {
 			return &team{keysOf(id), &own{restoring: semaphore.NewWeighted(1)}}
 		}}},
 	}
-	r.admissions.wire = &r.wire
+	r.admissions.wire, r.Ledgers = &r.wire, Ledgers{r}
 	return r
 }
+
+// Ledgers reads what a Store keeps of past days and of the parts of teams. It changes nothing, and fails without Redis.
+type Ledgers struct{ of *Store }

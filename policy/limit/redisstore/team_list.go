@@ -62,13 +62,13 @@ func eachTeam(ctx context.Context, r *Store, ask func(pipe redis.Pipeliner, team
 
 // Versions returns a number for each of the days. It changes with each change of the day's ledger, of any team, that is made more
 // than a day after the day's end. It makes one round trip, and one more if there is a team that this process did not know.
-func (r *Store) Versions(ctx context.Context, days []int) ([]uint64, error) {
+func (l Ledgers) Versions(ctx context.Context, days []int) ([]uint64, error) {
 	at := make(map[string]int, len(days))
 	for i, day := range days {
 		at[strconv.Itoa(day)] = i
 	}
 	versions := make([]uint64, len(days))
-	err := eachTeam(ctx, r, func(pipe redis.Pipeliner, teams []*team) func() {
+	err := eachTeam(ctx, l.of, func(pipe redis.Pipeliner, teams []*team) func() {
 		late := make([]*redis.MapStringStringCmd, len(teams))
 		for i, t := range teams {
 			late[i] = pipe.HGetAll(ctx, t.late())
