@@ -14,7 +14,7 @@ import (
 // holdsOf is what is used and held of a daily quota of requests, as "used+held", of the house or of an account at the service.
 func (h *harness) holdsOf(id string) string {
 	h.Helper()
-	report, err := h.accounts.Look(h.Context(), &teams.Team{ID: id, Quotas: []teams.Quota{{Unit: unit.NameRequests, Period: teams.PeriodDay, Limit: 100}}})
+	report, err := h.balances.Look(h.Context(), &teams.Team{ID: id, Quotas: []teams.Quota{{Unit: unit.NameRequests, Period: teams.PeriodDay, Limit: 100}}})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestAHoldMovesWithItsRequest(t *testing.T) {
 				}
 			}
 			h.awaitHolds(want)
-			rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{day(h)}, Most: 100})
+			rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{day(h)}, Most: 100})
 			if err != nil {
 				t.Fatal(err)
 			}

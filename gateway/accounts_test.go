@@ -506,7 +506,7 @@ func TestAnAccountWithoutRoomIsPassedOver(t *testing.T) {
 		t.Error(got)
 	}
 	h.records.await(t, 6)
-	if open, err := h.accounts.Open(t.Context(), "search"); err != nil || open != 0 {
+	if open, err := h.balances.Open(t.Context(), "search"); err != nil || open != 0 {
 		t.Errorf("%d holds are open, %v", open, err)
 	}
 }
@@ -528,7 +528,7 @@ func TestARequestGoesOnWhereThereIsRoom(t *testing.T) {
 		t.Errorf("asked %s", got)
 	}
 	h.records.await(t, 4)
-	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{day(h)}, Most: 100})
+	rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{day(h)}, Most: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -539,7 +539,7 @@ func TestARequestGoesOnWhereThereIsRoom(t *testing.T) {
 	if requests["a"] != 0 || requests["b"] != 1 || requests["c"] != 3 {
 		t.Errorf("the ledger has %v", requests)
 	}
-	if open, err := h.accounts.Open(t.Context(), "search"); err != nil || open != 0 {
+	if open, err := h.balances.Open(t.Context(), "search"); err != nil || open != 0 {
 		t.Errorf("%d holds are open, %v", open, err)
 	}
 }

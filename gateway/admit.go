@@ -55,7 +55,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 	defer search.End()
 	for on := search.Next(); on != nil; on = search.Next() {
 		hold := a.holdOn(on, s, id)
-		verdict, err := a.deps.Accounts.Admit(r.Context(), hold)
+		verdict, err := a.deps.Balances.Admit(r.Context(), hold)
 		search.Note(hold, &verdict, err)
 	}
 	verdict, hold, err := search.Verdict()
@@ -103,7 +103,7 @@ func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Durat
 			return wait
 		}
 	}
-	verdict, err := a.deps.Accounts.Move(context.WithoutCancel(s.client), s.held, hold)
+	verdict, err := a.deps.Balances.Move(context.WithoutCancel(s.client), s.held, hold)
 	switch {
 	case err != nil:
 		return time.Second // whether there is room is unknown

@@ -198,36 +198,36 @@ func TestShadowHeader(t *testing.T) {
 
 // reloading accounts change the teams file after each admission, and note the team by which a request is settled.
 type reloading struct {
-	stores.Accounts
+	stores.Balances
 	reload  func()
 	settled []*teams.Team
 }
 
 func (r *reloading) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
-	v, err := r.Accounts.Admit(ctx, h)
+	v, err := r.Balances.Admit(ctx, h)
 	r.reload()
 	return v, err
 }
 
 func (r *reloading) SettleLater(c *limit.Charge) {
 	r.settled = append(r.settled, c.Team)
-	r.Accounts.SettleLater(c)
+	r.Balances.SettleLater(c)
 }
 
 // A request that was admitted before a reload is settled by the rates after it, or by none if its team is gone: the
 // old rates would take tokens that the new ones have added.
 func TestSettledByTheRatesOfTheDay(t *testing.T) {
-	accounts := &reloading{Accounts: limit.NewMemory(time.Now)}
-	h := build(t, limited("rates: {tokens: {per: 1m, limit: 100000}}"), func(p *plan) { p.accounts = accounts })
+	balances := &reloading{Balances: limit.NewMemory(time.Now)}
+	h := build(t, limited("rates: {tokens: {per: 1m, limit: 100000}}"), func(p *plan) { p.balances = balances })
 	docs := []string{strings.Replace(h.teamsDoc, "limit: 100000}", "limit: 200000}", 1), "teams: []\n"}
 	for n, doc := range docs {
-		accounts.reload = func() { h.gateway.SetTeams(parse(t, doc)) }
+		balances.reload = func() { h.gateway.SetTeams(parse(t, doc)) }
 		if got := h.ask("POST", textPath, textBody); got.status != 200 {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
 		h.records.await(t, n+1)
 	}
-	if got := accounts.settled; len(got) != 2 || got[0] == nil || got[0].Rates[0].Limit != 200000 || got[1] != nil {
+	if got := balances.settled; len(got) != 2 || got[0] == nil || got[0].Rates[0].Limit != 200000 || got[1] != nil {
 		t.Errorf("settled by %+v", got)
 	}
 }
@@ -247,7 +247,7 @@ func TestAnUnknownOutcomeIsHeldForAnHour(t *testing.T) {
 		open       int
 	}{{0, "0", "1", 1}, {59 * time.Minute, "0", "1", 1}, {2 * time.Minute, "1", "0", 0}} {
 		clock.move(tt.after)
-		if err := h.accounts.Maintain(t.Context()); err != nil {
+		if err := h.balances.Maintain(t.Context()); err != nil {
 			t.Error(err)
 		}
 		h.stands(t, "images", tt.used, tt.held, tt.open)

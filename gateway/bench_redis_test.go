@@ -49,9 +49,9 @@ func benchShared() *failover.Failover {
 		Address: address, Timeout: time.Second, KeyPrefix: cache.KeyPrefix, Away: limit.ErrAway, Log: slog.New(slog.DiscardHandler),
 		Measure: func(string, string, time.Duration) {},
 	})
-	accounts := failover.New(failover.Config{Store: redisstore.New(client), Timeout: time.Second, Replicas: 1, Now: time.Now})
-	client.OnConnect(accounts.Connected)
-	return accounts
+	balances := failover.New(failover.Config{Store: redisstore.New(client), Timeout: time.Second, Replicas: 1, Now: time.Now})
+	client.OnConnect(balances.Connected)
+	return balances
 }
 
 // naiveGateway is a gateway as written in an afternoon: it decodes the body into a map for the model, uses GET, INCR and

@@ -228,7 +228,7 @@ var serviceHeaders = map[string]string{
 
 const benchFrame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"%s\",\"role\":\"assistant\"},\"finish_reason\":\"%s\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":%d,\"total_tokens\":%d},\"request_id\":\"7f3c\"}\n\n"
 
-func benchGateway(accounts stores.Accounts) http.Handler {
+func benchGateway(balances stores.Balances) http.Handler {
 	scopes := benchLimited[os.Getenv(benchScopes)]
 	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x%s}\n", sha(benchKey), scopes.key)
 	doc += scopes.team
@@ -260,7 +260,7 @@ func benchGateway(accounts stores.Accounts) http.Handler {
 	log.Tee(tells.Logs)
 	g := gateway.New(config, gateway.Deps{
 		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: file, Upstream: benchUpstreams(), Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
-		Accounts: accounts, Record: func(r *telemetry.Record) { log.Write(r, r.AppendLine(make([]byte, 0, 1<<10))) }, Logger: slog.New(slog.DiscardHandler),
+		Balances: balances, Record: func(r *telemetry.Record) { log.Write(r, r.AppendLine(make([]byte, 0, 1<<10))) }, Logger: slog.New(slog.DiscardHandler),
 	})
 	benchGate.Store(g)
 	go g.Work(context.Background())

@@ -77,7 +77,7 @@ func billing(prices string) (*bills, func(*plan)) {
 	b := new(bills)
 	return b, func(p *plan) {
 		b.Memory = limit.NewMemory(func() time.Time { return p.now() })
-		p.accounts, p.teams = b, "prices:\n"+prices
+		p.balances, p.teams = b, "prices:\n"+prices
 	}
 }
 

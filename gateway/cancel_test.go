@@ -80,7 +80,7 @@ func TestCancelForAnOperator(t *testing.T) {
 	if got := h.poll(id); got.member(t, "output", "task_status") != "CANCELED" {
 		t.Errorf("%s", got.body)
 	}
-	if open, err := h.accounts.Open(ctx, "search"); open != 0 || err != nil {
+	if open, err := h.balances.Open(ctx, "search"); open != 0 || err != nil {
 		t.Errorf("%d holds are open, %v", open, err)
 	}
 	if err := h.gateway.CancelTask(ctx, "search", id); !errors.Is(err, gateway.ErrNoCancel) {

@@ -183,15 +183,15 @@ func TestOnePollOfSeveralTellsTheCost(t *testing.T) {
 
 // An end whose charge is not taken yet gets its line later.
 func TestAnEndThatWaitsForItsCharge(t *testing.T) {
-	h, clock, accounts, _ := lately(t)
+	h, clock, balances, _ := lately(t)
 	id := h.create(t)
 	clock.move(time.Minute)
-	accounts.fall()
+	balances.fall()
 	h.poll(id)
 	h.poll(id)
 	if lines := h.taskLines(); len(lines) != 0 {
 		t.Errorf("nothing is charged, and the log has %v", lines)
 	}
-	accounts.recover()
+	balances.recover()
 	wantMembers(t, h.settled(t), map[string]any{"task": id, "settled_by": "poll"})
 }

@@ -54,7 +54,7 @@ func TestForwardedTasksAreClaimed(t *testing.T) {
 	if spans := h.spansNamed(t); spans["task"] != 1 {
 		t.Errorf("spans: %v", spans)
 	}
-	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-time.Hour), 2)})
+	rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-time.Hour), 2)})
 	if err != nil || len(rows) != 1 || rows[0].Used != (limit.Amounts{limit.Requests: 1}) || rows[0].Estimated != (limit.Amounts{}) {
 		t.Errorf("%+v, %v", rows, err)
 	}
@@ -196,10 +196,10 @@ func TestOddIDIsRelayed(t *testing.T) {
 				t.Errorf("%s: %d errors in %s", id, n, h.log.String())
 			}
 			clock.move(time.Hour + time.Second)
-			if err := h.accounts.Maintain(t.Context()); err != nil {
+			if err := h.balances.Maintain(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-2*time.Hour), 2)})
+			rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-2*time.Hour), 2)})
 			if err != nil || len(rows) != 1 || rows[0].Estimated[limit.Images] != 2 {
 				t.Errorf("%s: %+v, %v", id, rows, err)
 			}
@@ -295,8 +295,8 @@ func TestSucceededAndNotCounted(t *testing.T) {
 
 // An end in the creation's answer is kept once it is charged, as any end is: until then another replica finds the task.
 func TestAnEndThatIsNotChargedYet(t *testing.T) {
-	h, clock, accounts, claims := lately(t, says(200, "application/json", task("t1", "FAILED", ""), nil), limited("quotas: {images: {day: 100}}"))
-	accounts.fall()
+	h, clock, balances, claims := lately(t, says(200, "application/json", task("t1", "FAILED", ""), nil), limited("quotas: {images: {day: 100}}"))
+	balances.fall()
 	h.ask("POST", imagePath, imageBody, async...)
 	h.records.await(t, 1)
 	if claim, _, _ := claims.Get(t.Context(), "search", "t1"); claim.Final() || h.settlements() != "" {
@@ -309,7 +309,7 @@ func TestAnEndThatIsNotChargedYet(t *testing.T) {
 	if got := h.poll("t1"); got.status != 200 || got.member(t, "output", "task_status") != "FAILED" {
 		t.Errorf("polled: %d %s", got.status, got.body)
 	}
-	accounts.recover()
+	balances.recover()
 	if claim, _, _ := claims.Get(t.Context(), "search", "t1"); !claim.Final() || h.settlements() != "failed 1" {
 		t.Errorf("%s is kept, %q counted", claim.Answer.Status, h.settlements())
 	}

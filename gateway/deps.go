@@ -88,7 +88,7 @@ type Deps struct {
 	Queries, Cancels tasks.Rate                               // the rates of task queries, and of cancels, of the accounts
 	Outcomes         stores.Outcomes                          // of creations with an Idempotency-Key
 	Identities       Identities                               // verifies tokens in place of keys; nil: tokens are refused
-	Accounts         stores.Accounts                          // what teams may still spend
+	Balances         stores.Balances                          // what teams may still spend
 	Remote           *Remote                                  // how to use the stores; nil: they are in this process's memory
 	Metrics          *telemetry.Metrics                       // nil: no metrics
 	Traces           *telemetry.Traces                        // nil: no spans
@@ -123,7 +123,7 @@ func (d *Deps) takeTurns() {
 	calls := stores.NewCalls(d.Remote.Calls)
 	d.Claims = calls.Claims(d.Claims, d.Remote.Sight, d.Remote.Crowded)
 	d.Queries, d.Cancels = calls.Rate(d.Queries), calls.Rate(d.Cancels)
-	d.Outcomes, d.Accounts = calls.Outcomes(d.Outcomes), calls.Accounts(d.Accounts)
+	d.Outcomes, d.Balances = calls.Outcomes(d.Outcomes), calls.Balances(d.Balances)
 }
 
 // live holds the parts that may change while the gateway runs.

@@ -24,7 +24,7 @@ func hooked(p *plan) {
 // ends are the team's events.
 func (h *harness) ends(team string) (all []string) {
 	h.Helper()
-	list, _, err := h.accounts.Events.After(h.Context(), event.ID{Owner: team}, 100)
+	list, _, err := h.balances.Events.After(h.Context(), event.ID{Owner: team}, 100)
 	if err != nil {
 		h.Fatal(err)
 	}

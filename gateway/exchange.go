@@ -48,7 +48,7 @@ func (s *requestState) Runs(now time.Time) {
 	case last == 0:
 		s.leased.Store(now.UnixNano())
 	case now.UnixNano()-last > int64(lease/2) && s.leased.CompareAndSwap(last, now.UnixNano()):
-		_ = s.service.deps.Accounts.Extend(context.WithoutCancel(s.client), s.held, lease) // the next one may succeed
+		_ = s.service.deps.Balances.Extend(context.WithoutCancel(s.client), s.held, lease) // the next one may succeed
 	}
 }
 

@@ -128,7 +128,7 @@ func TestNeverHeardOf(t *testing.T) {
 				move(31 * time.Second) // it may be handed out already
 				h.gateway.Finish(t.Context())
 			}
-			rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-26*time.Hour), 3)})
+			rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-26*time.Hour), 3)})
 			if err != nil || len(rows) != 1 || rows[0].Used[limit.Images] != 1 || rows[0].Estimated[limit.Images] != 1 {
 				t.Errorf("%+v, %v", rows, err)
 			}

@@ -216,11 +216,11 @@ func comparable(r telemetry.Record) map[string]any {
 func (h *harness) rowsOf(t *testing.T, team string) []limit.Row {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if open := h.accounts.OpenTasks(team); open == 0 || time.Now().After(end) {
+		if open := h.balances.OpenTasks(team); open == 0 || time.Now().After(end) {
 			break
 		}
 	}
-	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{team}, Days: days(time.Now().UTC(), 1), Most: 1000})
+	rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{team}, Days: days(time.Now().UTC(), 1), Most: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

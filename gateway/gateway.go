@@ -149,8 +149,8 @@ func New(config Config, deps Deps) *Gateway {
 	g.admission = &admission{charges: charges, tasks: tasks, claims: claims, lease: lease, throttle: g.throttle, queue: queue}
 	g.forward = newForward(service, claims, g.admission.move)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: service, loads: loads, tasks: tasks}
-	g.usage = usage.New(g.deps.Accounts, loads, tasks)
-	g.quotas = quotas.New(quotas.Deps{Teams: g.live.teams, Accounts: g.deps.Accounts, Metrics: deps.Metrics, Logger: deps.Logger, Outbox: deps.Outbox, To: deps.To, Known: deps.Feed.Known})
+	g.usage = usage.New(g.deps.Balances, loads, tasks)
+	g.quotas = quotas.New(quotas.Deps{Teams: g.live.teams, Balances: g.deps.Balances, Metrics: deps.Metrics, Logger: deps.Logger, Outbox: deps.Outbox, To: deps.To, Known: deps.Feed.Known})
 	g.setTeams(deps.Teams)
 	g.routes = newRoutes(g.table())
 	if config.OpenAI {

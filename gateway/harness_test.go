@@ -71,7 +71,7 @@ type harness struct {
 
 	upstreamHost string // host:port
 	seen         int    // requests of the simulator that a test has counted
-	accounts     *limit.Memory
+	balances     *limit.Memory
 	tells        *telemetry.Telemetry
 	spans        *spanSink
 }
@@ -88,7 +88,7 @@ type plan struct {
 	cooling   accounts.Shared
 	telemetry telemetry.Config
 	queryRate int                   // 0: a million a second
-	accounts  stores.Accounts       // nil: in memory
+	balances  stores.Balances       // nil: in memory
 	outcomes  stores.Outcomes       // nil: in memory
 	remote    *gateway.Remote       // nil: the stores are in memory
 	tokens    gateway.Identities    // nil: tokens are refused
@@ -130,14 +130,14 @@ func build(t testing.TB, changes ...func(*plan)) *harness {
 	if p.outcomes == nil {
 		p.outcomes = cache.NewOutcomes(p.config.TaskTTL, p.now)
 	}
-	if p.accounts == nil {
-		h.accounts = limit.NewMemory(p.now)
-		h.accounts.Events = event.NewMemory(event.DefaultBounds, p.now)
-		p.accounts = h.accounts
+	if p.balances == nil {
+		h.balances = limit.NewMemory(p.now)
+		h.balances.Events = event.NewMemory(event.DefaultBounds, p.now)
+		p.balances = h.balances
 	}
 	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
-		Now: p.now, Teams: h.teams(p), Upstream: p.service, Cooling: p.cooling, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Accounts: p.accounts, Identities: p.tokens, Remote: p.remote,
+		Now: p.now, Teams: h.teams(p), Upstream: p.service, Cooling: p.cooling, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Balances: p.balances, Identities: p.tokens, Remote: p.remote,
 		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, Outbox: event.NewMemory(event.DefaultBounds, time.Now), Feed: p.feed, To: p.to, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)

@@ -56,7 +56,7 @@ func TestATaskEndsInTheHouse(t *testing.T) {
 		h.ask("GET", tasksPath+"/"+task, "")
 	}
 	account := &teams.Team{ID: teams.HouseID, Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 6}}}
-	report, err := h.accounts.Look(t.Context(), account)
+	report, err := h.balances.Look(t.Context(), account)
 	if err != nil || report.Limits[0].Used != 4 || report.Limits[0].Held != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -75,8 +75,8 @@ func TestTheHouseNeedsPrices(t *testing.T) {
 // A house that is used up refuses all teams without a look at the accounts, and no longer once something was settled.
 func TestTheHousesRefusalIsRemembered(t *testing.T) {
 	at := time.Now()
-	counts := &counted{Accounts: limit.NewMemory(func() time.Time { return at })}
-	h := build(t, housed("{quotas: {requests: {day: 1}}}"), func(p *plan) { p.now, p.accounts = func() time.Time { return at }, counts })
+	counts := &counted{Balances: limit.NewMemory(func() time.Time { return at })}
+	h := build(t, housed("{quotas: {requests: {day: 1}}}"), func(p *plan) { p.now, p.balances = func() time.Time { return at }, counts })
 	h.ask("POST", textPath, textBody)
 	h.records.await(t, 1)
 	for range 5 {
@@ -90,8 +90,8 @@ func TestTheHousesRefusalIsRemembered(t *testing.T) {
 // The same holds for pictures, whichever team's task has ended.
 func TestTheHousesRefusalOfPicturesIsForgotten(t *testing.T) {
 	at := time.Now()
-	counts := &counted{Accounts: limit.NewMemory(func() time.Time { return at })}
-	h := build(t, housed("{quotas: {images: {day: 4}}}"), func(p *plan) { p.now, p.accounts = func() time.Time { return at }, counts })
+	counts := &counted{Balances: limit.NewMemory(func() time.Time { return at })}
+	h := build(t, housed("{quotas: {images: {day: 4}}}"), func(p *plan) { p.now, p.balances = func() time.Time { return at }, counts })
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Times: 1, Task: &simulator.FaultTask{Outcome: "fail"}})
 	task := h.ask("POST", imagePath, ofImages(4), async...).member(t, "output", "task_id")
 	shops := append([]string{"Authorization", "Bearer " + h.keys["shop"]}, async...)
@@ -112,17 +112,17 @@ func TestTheHousesRefusalOfPicturesIsForgotten(t *testing.T) {
 // Each per cent of a quota of the house is reported once in its period: by a log line, a metric, and the function for events.
 func TestAlertsOfTheHouse(t *testing.T) {
 	clock := time.Now
-	accounts := limit.NewMemory(clock)
+	balances := limit.NewMemory(clock)
 	file := parsed(t, "house: {quotas: {images: {day: 10}, requests: {month: 1000}}, alert: [50, 80, 95]}\nteams: [{id: search}]\n")
 	h := build(t, housed("{quotas: {images: {day: 10}, requests: {month: 1000}}, alert: [50, 80, 95]}"), func(p *plan) {
-		p.accounts = accounts
+		p.balances = balances
 	})
 	use := func(n int) {
 		hold := &limit.Hold{
 			ID: fmt.Sprint("a", n), Team: file.Team("search"), Outside: limit.OutsideFor(file, ""), Lease: time.Hour,
 			Amounts: limit.Amounts{limit.Requests: 1, limit.Images: int64(n)},
 		}
-		v, err := accounts.Admit(t.Context(), hold)
+		v, err := balances.Admit(t.Context(), hold)
 		if err != nil || v.Held == nil {
 			t.Fatal(v, err)
 		}

@@ -108,7 +108,7 @@ func TestTextIsPaidAsText(t *testing.T) {
 
 // A request that will be refused for its content makes no hold and no call to the accounts.
 func TestNothingIsHeldForBrokenRequests(t *testing.T) {
-	h, accounts := stopped(t, "quotas: {tokens: {day: 100}, images: {day: 10}}")
+	h, balances := stopped(t, "quotas: {tokens: {day: 100}, images: {day: 10}}")
 	for _, tt := range []struct{ path, body string }{
 		{textPath, `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"a"}]},"parameters":{"top_p":7}}`},
 		{textPath, `{"model":`},
@@ -118,7 +118,7 @@ func TestNothingIsHeldForBrokenRequests(t *testing.T) {
 			t.Errorf("%s: %d %s", tt.body, got.status, got.body)
 		}
 	}
-	if n := accounts.asked.Load(); n != 0 {
+	if n := balances.asked.Load(); n != 0 {
 		t.Errorf("the accounts were called %d times", n)
 	}
 	if n := h.sim.Count(simulator.EndpointText) + h.sim.Count(simulator.EndpointImage); n != 0 {

@@ -88,7 +88,7 @@ func TestMetricsAreTheLedgers(t *testing.T) {
 	h.poll(failing)
 
 	images, spend := map[string]float64{}, map[string]float64{}
-	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-time.Hour), 2)})
+	rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-time.Hour), 2)})
 	if err != nil {
 		t.Fatal(err)
 	}

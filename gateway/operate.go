@@ -31,7 +31,7 @@ func (g *Gateway) Work(ctx context.Context) {
 	defer working.Wait()
 	accounts, claims := telemetry.NewErrors(g.deps.Logger, "accounts"), telemetry.NewErrors(g.deps.Logger, "tasks")
 	for _, do := range []func(){
-		func() { accounts.Log(g.deps.Accounts.Maintain(ctx)) },
+		func() { accounts.Log(g.deps.Balances.Maintain(ctx)) },
 		func() { claims.Log(g.deps.Claims.Maintain(ctx)) },
 		func() { g.polls.tasks.Finish(ctx) },
 		func() { g.quotas.Round(ctx) },

@@ -387,7 +387,7 @@ func TestRemovedTeamsTasksAreFinished(t *testing.T) {
 	}
 	h.gateway.SetTeams(file)
 	h.gateway.Finish(t.Context())
-	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now(), 1)})
+	rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now(), 1)})
 	if err != nil || len(rows) != 1 || rows[0].Used[limit.Images] != 1 {
 		t.Errorf("%+v, %v", rows, err)
 	}

@@ -181,7 +181,7 @@ func TestAQuotaHidesNoRate(t *testing.T) {
 
 // unsure are accounts of which it is not known for some whether they have room, as without Redis.
 type unsure struct {
-	stores.Accounts
+	stores.Balances
 	of string // ids
 }
 
@@ -189,7 +189,7 @@ func (u unsure) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	if strings.Contains(u.of, h.Account) {
 		return limit.Verdict{}, limit.ErrAway
 	}
-	return u.Accounts.Admit(ctx, h)
+	return u.Balances.Admit(ctx, h)
 }
 
 // An account of which it is not known whether it has room is passed over. If that holds for all, the request is refused for it; if another
@@ -200,7 +200,7 @@ func TestAnAccountThatIsNotKnownIsPassedOver(t *testing.T) {
 		status []int
 	}{{"a", []int{200, 200, 429}}, {"ab", []int{503}}} {
 		h, _ := shared(t, []string{"id: a, weight: 1000", "id: b, rates: [{requests: {per: 1m, limit: 2}}]"}, func(p *plan) {
-			p.accounts = unsure{limit.NewMemory(p.now), tt.of}
+			p.balances = unsure{limit.NewMemory(p.now), tt.of}
 		})
 		for _, want := range tt.status {
 			got := h.ask("POST", textPath, textBody)
@@ -223,14 +223,14 @@ func TestAnAccountThatIsNotKnownIsPassedOver(t *testing.T) {
 }
 
 // fragile panics where it should admit.
-type fragile struct{ stores.Accounts }
+type fragile struct{ stores.Balances }
 
 func (fragile) Admit(context.Context, *limit.Hold) (limit.Verdict, error) { panic("no accounts") }
 
 // A request is not counted with an account if its admission panics, at once or in its turn.
 func TestAPanicCountsNowhere(t *testing.T) {
 	for _, prefer := range []string{"wait=0", "wait=30"} {
-		h, _ := shared(t, []string{"id: a", "id: b"}, func(p *plan) { p.accounts = fragile{limit.NewMemory(p.now)} })
+		h, _ := shared(t, []string{"id: a", "id: b"}, func(p *plan) { p.balances = fragile{limit.NewMemory(p.now)} })
 		h.ask("POST", textPath, textBody, "Prefer", prefer).wants(t, 500, "observe/panic", "InternalError")
 		if a, b := h.standing("a").InFlight, h.standing("b").InFlight; a+b != 0 {
 			t.Errorf("%d and %d in flight", a, b)

@@ -325,9 +325,9 @@ func TestEveryGenerationWaits(t *testing.T) {
 // What waited for the account is held and charged in the end as what did not: each of its tries holds anew.
 func TestWhatWaitedForTheAccountIsCharged(t *testing.T) {
 	parallel(t)
-	for name, accounts := range map[string]func(t *testing.T) stores.Accounts{
-		"memory": func(*testing.T) stores.Accounts { return limit.NewMemory(time.Now) },
-		"Redis": func(t *testing.T) stores.Accounts {
+	for name, balances := range map[string]func(t *testing.T) stores.Balances{
+		"memory": func(*testing.T) stores.Balances { return limit.NewMemory(time.Now) },
+		"Redis": func(t *testing.T) stores.Balances {
 			const patient = 30 * time.Second // a slow Redis is no outage
 			f := failover.New(failover.Config{Store: redisstore.New(limittest.RealRedis(t)), Timeout: patient, Replicas: 1, Now: time.Now})
 			t.Cleanup(func() { _ = f.Close(context.Background()) })
@@ -336,9 +336,9 @@ func TestWhatWaitedForTheAccountIsCharged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			parallel(t)
-			kept := accounts(t)
+			kept := balances(t)
 			h := build(t, func(p *plan) {
-				p.accounts, p.teams = kept, "account: [{requests: {per: 1s, limit: 1}}]\nhouse: {quotas: {requests: {day: 100}}}\n"
+				p.balances, p.teams = kept, "account: [{requests: {per: 1s, limit: 1}}]\nhouse: {quotas: {requests: {day: 100}}}\n"
 				p.limits = []string{"quotas: {requests: {day: 100}}"}
 			})
 			search := &teams.Team{ID: "search", Quotas: []teams.Quota{{Unit: unit.NameRequests, Period: teams.PeriodDay, Limit: 100}}}

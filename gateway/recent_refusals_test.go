@@ -14,25 +14,25 @@ import (
 
 // counted counts the calls of the accounts.
 type counted struct {
-	stores.Accounts
+	stores.Balances
 	asked atomic.Int64
 }
 
 func (c *counted) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
 	c.asked.Add(1)
-	return c.Accounts.Admit(ctx, h)
+	return c.Balances.Admit(ctx, h)
 }
 
 // stopped is a harness whose clock stands still, with counted accounts.
 func stopped(t *testing.T, lines ...string) (*harness, *counted) {
 	at := time.Now()
-	accounts := &counted{Accounts: limit.NewMemory(func() time.Time { return at })}
-	return build(t, limited(lines...), func(p *plan) { p.now, p.accounts = func() time.Time { return at }, accounts }), accounts
+	balances := &counted{Balances: limit.NewMemory(func() time.Time { return at })}
+	return build(t, limited(lines...), func(p *plan) { p.now, p.balances = func() time.Time { return at }, balances }), balances
 }
 
 // A team that sends again while it is refused causes no call of the accounts and empties no bucket.
 func TestKnocking(t *testing.T) {
-	h, accounts := stopped(t, "rates: {requests: {per: 1h, limit: 1}}")
+	h, balances := stopped(t, "rates: {requests: {per: 1h, limit: 1}}")
 	h.ask("POST", textPath, textBody)
 	h.records.await(t, 1)
 	for n := range 50 {
@@ -42,7 +42,7 @@ func TestKnocking(t *testing.T) {
 			t.Fatalf("RateLimit %s, Retry-After %s", got, refused.header.Get("Retry-After"))
 		}
 	}
-	if n := accounts.asked.Load(); n != 2 {
+	if n := balances.asked.Load(); n != 2 {
 		t.Errorf("the accounts were called %d times, want 2: for the admitted request and the first refused one", n)
 	}
 	if n := h.sim.Count(simulator.EndpointText); n != 1 {
@@ -52,13 +52,13 @@ func TestKnocking(t *testing.T) {
 
 // A limit of images refuses images, and admits a text; a settlement that makes room takes effect immediately.
 func TestMemoKnowsRoutes(t *testing.T) {
-	h, accounts := stopped(t, "open_tasks: 1")
+	h, balances := stopped(t, "open_tasks: 1")
 	async := []string{"X-Service-Async", "enable"}
 	task := h.ask("POST", imagePath, imageBody, async...).member(t, "output", "task_id")
 	for range 3 {
 		h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/open_tasks", "Throttling.RateQuota")
 	}
-	if n := accounts.asked.Load(); n != 2 {
+	if n := balances.asked.Load(); n != 2 {
 		t.Errorf("called %d times, want 2", n)
 	}
 	if got := h.ask("POST", textPath, textBody); got.status != 200 {
@@ -85,14 +85,14 @@ func TestMemoKnowsWhatCreatesTasks(t *testing.T) {
 
 // A settlement makes room when it is taken, maybe later: earlier refusals are not remembered after that.
 func TestMemoForgetsWhenAChargeIsTaken(t *testing.T) {
-	h, clock, accounts, _ := lately(t, limited("open_tasks: 1"))
+	h, clock, balances, _ := lately(t, limited("open_tasks: 1"))
 	async := []string{"X-Service-Async", "enable"}
 	id := h.create(t)
 	clock.move(time.Minute)
-	accounts.fall()
+	balances.fall()
 	h.poll(id)
 	h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/open_tasks", "Throttling.RateQuota")
-	accounts.recover()
+	balances.recover()
 	if got := h.ask("POST", imagePath, imageBody, async...); got.status != 200 {
 		t.Errorf("the task's end is charged, and the next is refused: %d %s", got.status, got.body)
 	}
@@ -100,15 +100,15 @@ func TestMemoForgetsWhenAChargeIsTaken(t *testing.T) {
 
 // The same holds for a request's settlement: here of four that the service refused, which cost no tokens.
 func TestMemoForgetsWhenARequestIsCharged(t *testing.T) {
-	h, _, accounts, _ := lately(t, limited("quotas: {tokens: {day: 40}}"))
+	h, _, balances, _ := lately(t, limited("quotas: {tokens: {day: 40}}"))
 	h.sim.SetFault(simulator.Fault{On: simulator.EndpointText, Times: 4, Error: &simulator.FaultError{Status: 400, Code: "InvalidParameter", Message: "no"}})
-	accounts.fall()
+	balances.fall()
 	for range 4 {
 		h.ask("POST", textPath, textBody)
 	}
 	h.records.await(t, 4)
 	h.ask("POST", textPath, textBody).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
-	accounts.recover()
+	balances.recover()
 	if got := h.ask("POST", textPath, textBody); got.status != 200 {
 		t.Errorf("nothing was used, and the next is refused: %d %s", got.status, got.body)
 	}
@@ -117,12 +117,12 @@ func TestMemoForgetsWhenARequestIsCharged(t *testing.T) {
 // A remembered refusal is checked again after a second: another replica may have made room.
 func TestAMemoStandsForASecond(t *testing.T) {
 	clock := &handClock{at: time.Now()}
-	accounts := &counted{Accounts: limit.NewMemory(clock.now)}
-	h := build(t, limited("rates: {requests: {per: 1h, limit: 1}}"), func(p *plan) { p.now, p.accounts = clock.now, accounts })
+	balances := &counted{Balances: limit.NewMemory(clock.now)}
+	h := build(t, limited("rates: {requests: {per: 1h, limit: 1}}"), func(p *plan) { p.now, p.balances = clock.now, balances })
 	for n, want := range []int64{1, 2, 2, 3} {
 		h.ask("POST", textPath, textBody)
 		h.records.await(t, n+1)
-		if got := accounts.asked.Load(); got != want {
+		if got := balances.asked.Load(); got != want {
 			t.Errorf("after %d requests the accounts were called %d times, want %d", n+1, got, want)
 		}
 		if n == 2 {
@@ -133,7 +133,7 @@ func TestAMemoStandsForASecond(t *testing.T) {
 
 // A smaller request may fit: nothing is remembered.
 func TestMemoKeepsOnlyWhatCloses(t *testing.T) {
-	h, accounts := stopped(t, "quotas: {images: {day: 5}}")
+	h, balances := stopped(t, "quotas: {images: {day: 5}}")
 	async := []string{"X-Service-Async", "enable"}
 	four := strings.Replace(imageBody, `"n":1`, `"n":4`, 1)
 	h.ask("POST", imagePath, four, async...)
@@ -142,10 +142,10 @@ func TestMemoKeepsOnlyWhatCloses(t *testing.T) {
 		t.Errorf("one image fits: %s", got.body)
 	}
 	h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
-	before := accounts.asked.Load()
+	before := balances.asked.Load()
 	h.gateway.SetTeams(parse(t, h.teamsDoc))
 	h.ask("POST", imagePath, imageBody, async...).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
-	if accounts.asked.Load() != before+1 {
+	if balances.asked.Load() != before+1 {
 		t.Error("a reload left a refusal remembered")
 	}
 }
@@ -156,14 +156,14 @@ func TestARememberedRefusalIsRightForPictures(t *testing.T) {
 	for limits, row := range map[string]string{
 		"quotas: {images: {day: 3}}": "admit/quota", "rates: {images: {per: 1h, limit: 3}}": "admit/rate", "quotas: {images: {day: 3}, requests: {day: 1}}": "admit/quota",
 	} {
-		h, accounts := stopped(t, limits)
+		h, balances := stopped(t, limits)
 		if got := h.ask("POST", imagePath, ofImages(3), async...); got.status != 200 {
 			t.Fatal(got.status, got.body)
 		}
 		for range 3 {
 			h.ask("POST", imagePath, imageBody, async...).wants(t, 429, row, refusalCode(row))
 		}
-		if n := accounts.asked.Load(); n != 2 {
+		if n := balances.asked.Load(); n != 2 {
 			t.Errorf("%s: the accounts were called %d times, want 2", limits, n)
 		}
 		h.ask("POST", imagePath, ofImages(4), async...).wants(t, 400, "admit/never", "InvalidParameter")
@@ -183,9 +183,9 @@ func refusalCode(row string) string {
 // A text is refused unread, so the refusal says nothing of what it may cost, and nothing of the team that it was remembered for.
 func TestARememberedRefusalSaysWhatHoldsForAll(t *testing.T) {
 	at := time.Now()
-	counts := &counted{Accounts: limit.NewMemory(func() time.Time { return at })}
+	counts := &counted{Balances: limit.NewMemory(func() time.Time { return at })}
 	h := build(t, housed("{quotas: {tokens: {day: 4}}}"), limited("quotas: {requests: {day: 100}}"), func(p *plan) {
-		p.now, p.accounts = func() time.Time { return at }, counts
+		p.now, p.balances = func() time.Time { return at }, counts
 	})
 	for n := range 10 {
 		if h.ask("POST", textPath, textBody).status == 429 {

@@ -230,10 +230,10 @@ func (s *sequences) end() {
 	}
 	s.nothingTwice(records)
 	s.clock.move(2 * time.Hour)
-	if err := s.accounts.Maintain(s.Context()); err != nil {
+	if err := s.balances.Maintain(s.Context()); err != nil {
 		s.Fatal(err)
 	}
-	if open, err := s.accounts.Open(s.Context(), "search"); err != nil || open != 0 {
+	if open, err := s.balances.Open(s.Context(), "search"); err != nil || open != 0 {
 		s.Errorf("%d holds are open, %v", open, err)
 	}
 	s.billed(records)
@@ -275,7 +275,7 @@ func (s *sequences) nothingTwice(records []telemetry.Record) {
 func (s *sequences) billed(records []telemetry.Record) {
 	s.Helper()
 	date := s.day.Year()*10000 + int(s.day.Month())*100 + s.day.Day()
-	rows, err := s.harness.accounts.Rows(s.Context(), limit.Query{Days: []int{date}, By: limit.ScopeAccount})
+	rows, err := s.harness.balances.Rows(s.Context(), limit.Query{Days: []int{date}, By: limit.ScopeAccount})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func TestALongStreamKeepsItsHold(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.upstream = frames
 		p.config.HeaderTimeout, p.config.IdleTimeout = 5*time.Second, 5*time.Second
-		p.accounts = &keeping{Accounts: limit.NewMemory(p.now), extended: extended}
+		p.balances = &keeping{Balances: limit.NewMemory(p.now), extended: extended}
 	})
 	h.gateway.SetLease(40 * time.Millisecond)
 	resp, err := h.client.Do(h.request("POST", textPath, textBody, "X-Service-SSE", "enable"))
@@ -147,13 +147,13 @@ func TestALongStreamKeepsItsHold(t *testing.T) {
 }
 
 type keeping struct {
-	stores.Accounts
+	stores.Balances
 	extended chan time.Duration
 }
 
 func (k *keeping) Extend(ctx context.Context, h *limit.Held, lease time.Duration) error {
 	k.extended <- lease
-	return k.Accounts.Extend(ctx, h, lease)
+	return k.Balances.Extend(ctx, h, lease)
 }
 
 // h2Frame writes one frame of HTTP/2.

@@ -36,10 +36,10 @@ func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
 	s.unknown = s.repeats != nil && ending.Reached && ending.Doubtful() // charged or not: it must not be repeated
 	switch flag {
 	case telemetry.FlagTask: // the task's end settles it
-		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, a.tasks.Lease()) // Accounts retries it until it succeeds
+		_ = a.deps.Balances.Extend(context.WithoutCancel(ctx), s.held, a.tasks.Lease()) // Balances retry it until it succeeds
 	case telemetry.FlagUnknown: // the service may have done the work: the hold stays, and is charged when its lease ends
 		s.unknown = true
-		_ = a.deps.Accounts.Extend(context.WithoutCancel(ctx), s.held, unknownLease)
+		_ = a.deps.Balances.Extend(context.WithoutCancel(ctx), s.held, unknownLease)
 	default:
 		if s.claimed && !s.held.Task { // its stream settled it; the task's end may be reported later, and must find it settled
 			charge.Held = s.held.AsTask()
@@ -50,7 +50,7 @@ func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
 		if !s.claimed { // else the task's end is announced
 			charge.Event = tasks.RequestEvent(a.deps.To, &s.Record, func() { measure(w, r, a.deps.Now()) })
 		}
-		a.deps.Accounts.SettleLater(charge)
+		a.deps.Balances.SettleLater(charge)
 	}
 	if s.unpriced() {
 		a.deps.Metrics.Unpriced(s.Label)
@@ -111,7 +111,7 @@ func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 		a.refusals.Forget(team) // as in report
 		taken(first)
 	}
-	_, _ = a.deps.Accounts.Settle(ctx, charge) // Accounts keeps it and retries
+	_, _ = a.deps.Balances.Settle(ctx, charge) // Balances keep it and retry
 	a.refusals.Forget(team)
 }
 
@@ -119,7 +119,7 @@ func (a charges) chargeTask(ctx context.Context, charge *limit.Charge) {
 func (a charges) fullTeams() map[string]bool {
 	full := map[string]bool{}
 	for _, team := range a.live.teams().List {
-		if team.OpenTasks > 0 && a.deps.Accounts.OpenTasks(team.ID) >= int64(team.OpenTasks) {
+		if team.OpenTasks > 0 && a.deps.Balances.OpenTasks(team.ID) >= int64(team.OpenTasks) {
 			full[team.ID] = true
 		}
 	}

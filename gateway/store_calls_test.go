@@ -82,7 +82,7 @@ func far(t *testing.T) (*harness, *farStore) {
 	f.end = sync.OnceFunc(func() { close(f.proceed) })
 	h, _ := tasked(t, func(p *plan) {
 		f.Claims = cache.NewClaims(p.config.TaskTTL, p.now)
-		p.claims, p.accounts = f, farAccounts{limit.NewMemory(p.now), f}
+		p.claims, p.balances = f, farBalances{limit.NewMemory(p.now), f}
 		p.remote = &gateway.Remote{Calls: 4, Sight: f, Crowded: func() { f.crowded.Add(1) }}
 	})
 	t.Cleanup(f.end) // otherwise a test that failed early would wait for its calls forever
@@ -90,14 +90,14 @@ func far(t *testing.T) (*harness, *farStore) {
 }
 
 // farAccounts are the accounts of a farStore.
-type farAccounts struct {
-	stores.Accounts
+type farBalances struct {
+	stores.Balances
 	store *farStore
 }
 
-func (a farAccounts) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
+func (a farBalances) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
 	defer a.store.call(h.Team.ID)()
-	return a.Accounts.Admit(ctx, h)
+	return a.Balances.Admit(ctx, h)
 }
 
 // has makes a task of search that this process knows, or does not know.

@@ -47,7 +47,7 @@ func TestTags(t *testing.T) {
 	}
 	now := time.Now().UTC()
 	today := []int{now.Year()*10000 + int(now.Month())*100 + now.Day()}
-	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: today, By: limit.ScopeTag})
+	rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: today, By: limit.ScopeTag})
 	if err != nil || len(rows) == 0 || rows[0].Tag != "alpha" || rows[0].Used[limit.Requests] != 2 {
 		t.Errorf("%+v, %v", rows, err)
 	}

@@ -124,7 +124,7 @@ func TestBrokenWhileALargeBodyIsWritten(t *testing.T) {
 func TestHoldIsKeptWhileALargeBodyIsWritten(t *testing.T) {
 	extended := make(chan time.Duration, 100)
 	h := slowUpstream(t, false, func(p *plan) {
-		p.accounts = &keeping{Accounts: limit.NewMemory(p.now), extended: extended}
+		p.balances = &keeping{Balances: limit.NewMemory(p.now), extended: extended}
 	}, func(conn net.Conn, r *http.Request) {
 		for kept := false; !kept; {
 			if _, err := io.CopyN(io.Discard, r.Body, 256<<10); err != nil {

@@ -166,7 +166,7 @@ func TestLedgerOfTheTeam(t *testing.T) {
 			t.Errorf("%s: %s", query, got.body)
 		}
 	}
-	rows, err := h.accounts.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now(), 1)})
+	rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now(), 1)})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%v, %v", rows, err)
 	}
@@ -231,7 +231,7 @@ func TestUnreadableQueries(t *testing.T) {
 
 // ledgerReader counts readings of the ledger, and how many run concurrently. Each waits until the test releases it.
 type ledgerReader struct {
-	stores.Accounts
+	stores.Balances
 	reads, now, most atomic.Int64
 	wait             chan struct{}
 	rows             []limit.Row
@@ -254,8 +254,8 @@ func (c *ledgerReader) Rows(ctx context.Context, q limit.Query) ([]limit.Row, er
 // TestLedgerIsReadWhenAskedFor: without a query nothing more is read than before; this process reads one ledger at a
 // time for all teams, so that no team keeps the accounts busy; and a ledger that cannot be read is 503.
 func TestLedgerIsReadWhenAskedFor(t *testing.T) {
-	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{}), err: errors.New("away")}
-	h := build(t, func(p *plan) { p.accounts = c })
+	c := &ledgerReader{Balances: limit.NewMemory(time.Now), wait: make(chan struct{}), err: errors.New("away")}
+	h := build(t, func(p *plan) { p.balances = c })
 	h.ask("GET", "/sluice/v1/usage", "")
 	if n := c.reads.Load(); n != 0 {
 		t.Fatalf("read %d times without a query", n)
@@ -287,8 +287,8 @@ func TestLedgerIsReadWhenAskedFor(t *testing.T) {
 // and a slow reading harms no later one.
 func TestLedgerWaitsForItsTurn(t *testing.T) {
 	parallel(t)
-	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
-	h := build(t, func(p *plan) { p.accounts = c })
+	c := &ledgerReader{Balances: limit.NewMemory(time.Now), wait: make(chan struct{})}
+	h := build(t, func(p *plan) { p.balances = c })
 	first := make(chan reading, 1)
 	go func() { first <- h.ask("GET", "/sluice/v1/usage?days=1", "") }()
 	for c.reads.Load() < 1 {
@@ -309,12 +309,12 @@ func TestLedgerWaitsForItsTurn(t *testing.T) {
 
 // TestLedgerOfTooManyRows: a report is bounded, and a longer one is refused with the advice to request fewer days.
 func TestLedgerOfTooManyRows(t *testing.T) {
-	c := &ledgerReader{Accounts: limit.NewMemory(time.Now), wait: make(chan struct{})}
+	c := &ledgerReader{Balances: limit.NewMemory(time.Now), wait: make(chan struct{})}
 	close(c.wait)
 	for n := range 5000 {
 		c.rows = append(c.rows, limit.Row{Day: 20261121, Model: fmt.Sprint("m", n), Endpoint: "text", Used: limit.Amounts{limit.Requests: 1}})
 	}
-	h := build(t, func(p *plan) { p.accounts = c })
+	h := build(t, func(p *plan) { p.balances = c })
 	if rows, _ := h.ledgerOf(t, "search", "?days=2"); len(rows) != 5000 {
 		t.Errorf("%d rows", len(rows))
 	}

@@ -53,13 +53,13 @@ func (a adjustCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
-	accounts, kept := redisstore.New(client), directoryStore(s, client)
-	accounts.Money = money
-	if err := cmp.Or(a.find(ctx, fileOrNone(s), accounts, kept),
-		flagged(c.FindAccount(ctx, a.Team, time.Now(), files.AccountIDs(s.AccountsFile), accounts.Rows))); err != nil {
+	balances, kept := redisstore.New(client), directoryStore(s, client)
+	balances.Money = money
+	if err := cmp.Or(a.find(ctx, fileOrNone(s), balances, kept),
+		flagged(c.FindAccount(ctx, a.Team, time.Now(), files.AccountIDs(s.AccountsFile), balances.Rows))); err != nil {
 		return err
 	}
-	done, err := c.Post(ctx, accounts, &order, func(ctx context.Context, e teams.Entry) error {
+	done, err := c.Post(ctx, balances, &order, func(ctx context.Context, e teams.Entry) error {
 		return teams.Note(ctx, kept, commandOrder(a.Reason), e)
 	})
 	switch problem := (*teams.Problem)(nil); {
@@ -107,7 +107,7 @@ func (a adjustCommand) summary(order *limit.Correction, done *limit.Adjustment, 
 }
 
 // find refuses a team that is not in the teams file or the directory and never made a request.
-func (a adjustCommand) find(ctx context.Context, file *teams.File, accounts *redisstore.Store, kept teams.Store) error {
+func (a adjustCommand) find(ctx context.Context, file *teams.File, balances *redisstore.Store, kept teams.Store) error {
 	if file.Team(a.Team) != nil {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (a adjustCommand) find(ctx context.Context, file *teams.File, accounts *red
 			}
 		}
 	}
-	known, err := accounts.Knows(ctx, a.Team)
+	known, err := balances.Knows(ctx, a.Team)
 	if err == nil && !known {
 		err = fmt.Errorf("team %s is not in %sTEAMS_FILE or the directory and never made a request", a.Team, settings.Prefix)
 	}

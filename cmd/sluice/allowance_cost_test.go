@@ -88,7 +88,7 @@ func newCostly(t *testing.T, replicas, count int) *costly {
 	for range replicas {
 		log := slog.New(slog.DiscardHandler)
 		client := openRedis(s, log, nil, 0, nil)
-		shared := sharedAccounts(client, s, unit.Nanos, log, func() time.Time { return time.Now().Add(time.Duration(c.off.Load())) })
+		shared := sharedBalances(client, s, unit.Nanos, log, func() time.Time { return time.Now().Add(time.Duration(c.off.Load())) })
 		client.AddHook(c.asked)
 		c.shared = append(c.shared, shared)
 		t.Cleanup(func() {

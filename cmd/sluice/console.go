@@ -70,7 +70,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	c := &consoleServer{
 		listener: p.listener, access: access.New(p.access(registry)), address: p.address(), log: p.log, halt: halt,
 		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && settings.IsLoopback(hostIn(p.ConsoleListen)),
-		api:   console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.accounts, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
+		api:   console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.balances, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
 		pages: pages.New(pages.Deps{
 			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
 			Gateway: p.publicAddress, Settled: p.directory.watch.settled,
@@ -95,7 +95,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 // registry returns the console's registry of teams.
 func (p consoleParts) registry() *console.Registry {
 	return console.NewRegistry(console.RegistryDeps{
-		Directory: p.directory.store, File: p.force.file.Load, Accounts: p.kept.accounts, Tasks: consoleTasks{p.gateway}, Standings: p.gateway.Standings, Now: time.Now, Random: rand.Reader,
+		Directory: p.directory.store, File: p.force.file.Load, Balances: p.kept.balances, Tasks: consoleTasks{p.gateway}, Standings: p.gateway.Standings, Now: time.Now, Random: rand.Reader,
 		InForce: func() teams.State {
 			s, _, _ := p.directory.joined.InForce()
 			return s
@@ -107,7 +107,7 @@ func (p consoleParts) registry() *console.Registry {
 // figures returns the console's figures of traffic, limits, money and tasks.
 func (p consoleParts) figures() *figures.Figures {
 	deps := figures.Deps{
-		Teams: p.force.file.Load, Accounts: p.kept.accounts, Recent: p.kept.recent, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings, House: p.kept.ledger, Days: new(figures.MemorySums),
+		Teams: p.force.file.Load, Balances: p.kept.balances, Recent: p.kept.recent, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings, House: p.kept.ledger, Days: new(figures.MemorySums),
 		Pulse: p.pulse.Fault, Hooks: p.hooks, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
 		Panicked: func(fault any, stack string) {
 			p.log.Error("panic", "work", "sums of past days", "panic", fault, "stack", stack)

@@ -154,7 +154,7 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	defer closeLog(log)
 	p, err := openKept(t.Context(), c, keptParts{log.Logger(), &bounds{now: time.Now, log: log.Logger()}, nil, nil})
 	must(t, err)
-	must(t, demo.MakePast(t.Context(), demo.Past{Teams: c.teams, Directory: directoryStore(c.Settings, nil), Accounts: p.accounts, Recent: p.collector, Clock: clock}))
+	must(t, demo.MakePast(t.Context(), demo.Past{Teams: c.teams, Directory: directoryStore(c.Settings, nil), Balances: p.balances, Recent: p.collector, Clock: clock}))
 
 	now := time.Now().UTC()
 	newest, err := p.recent.Requests(t.Context(), recent.Filter{Size: 1})
@@ -166,7 +166,7 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	if !ok {
 		t.Fatal(days)
 	}
-	rows, err := p.accounts.Rows(t.Context(), limit.Query{Days: days})
+	rows, err := p.balances.Rows(t.Context(), limit.Query{Days: days})
 	must(t, err)
 	ledger, used := map[int]limit.Amounts{}, map[string]int64{}
 	for _, row := range rows {
@@ -177,7 +177,7 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 		t.Errorf("the ledger has %d days of %d teams, want %d of %d", len(ledger), len(used), len(days), len(demo.PastTeams))
 	}
 	fillsTheHouse(t, made.File, ledger)
-	byKey, err := p.accounts.Rows(t.Context(), limit.Query{Days: days, By: limit.ScopeKey})
+	byKey, err := p.balances.Rows(t.Context(), limit.Query{Days: days, By: limit.ScopeKey})
 	must(t, err)
 	keys := map[string]bool{}
 	for _, row := range byKey {

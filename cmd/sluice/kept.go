@@ -36,7 +36,7 @@ import (
 
 // kept is the state that outlives a request, all in Redis or all in this process's memory.
 type kept struct {
-	accounts   teamAccounts // the teams' limits and usage
+	balances   teamBalances // the teams' limits and usage
 	claims     claims       // their tasks
 	queries    tasks.Rate   // the account's rates of task queries and of cancels
 	cancels    tasks.Rate
@@ -60,10 +60,10 @@ type kept struct {
 }
 
 // teamAccounts are the teams' limits and usage.
-type teamAccounts interface {
-	stores.Accounts
-	console.Accounts
-	figures.Accounts
+type teamBalances interface {
+	stores.Balances
+	console.Balances
+	figures.Balances
 	console.Ledger
 	// Open returns the number of a team's unsettled requests and tasks.
 	Open(ctx context.Context, team string) (int, error)
@@ -114,7 +114,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		memory := limit.NewMemory(now)
 		memory.Events, memory.Alerts = event.NewMemory(event.Kept(c.EventTTL), now), parts.alerts
 		k.works, k.ledger = memory.Events.Works, limit.House{Memory: memory}
-		k.outbox, k.accounts, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
+		k.outbox, k.balances, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
 	} else if err := k.inRedis(ctx, c, parts); err != nil {
 		return nil, err
@@ -141,12 +141,12 @@ func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) er
 		_ = client.Close()
 		return settings.Faults{{Name: settings.Prefix + "TEAMS_FILE", Text: err.Error()}}
 	}
-	shared := sharedAccounts(client, s, file.Money, parts.log, time.Now)
+	shared := sharedBalances(client, s, file.Money, parts.log, time.Now)
 	shared.Store.Alerts = parts.alerts
 	tasks := cache.NewRedis(cache.RedisConfig{
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
 	})
-	k.outbox, k.redis, k.accounts, k.claims, k.queries, k.cancels, k.outcomes, k.recent = shared.Store.Events, client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
+	k.outbox, k.redis, k.balances, k.claims, k.queries, k.cancels, k.outcomes, k.recent = shared.Store.Events, client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
 	k.works = outbox.WorksOf(shared.Store.Events)
 	k.reconciled = recent.NewReconciled(client)
 	k.cooling = accounts.NewRedis(client, s.RedisTimeout)
@@ -177,7 +177,7 @@ func (k *kept) close(log *slog.Logger) {
 			log.Error("tasks", "error", fmt.Sprintf("%d claims, answers or outcomes could not be written to Redis and are lost", n))
 		}
 	}
-	if err := k.accounts.Close(ctx); err != nil {
+	if err := k.balances.Close(ctx); err != nil {
 		log.Error("accounts", "error", err.Error())
 	}
 	if err := k.collector.Close(ctx); err != nil {
@@ -190,7 +190,7 @@ func (k *kept) close(log *slog.Logger) {
 
 // openHolds returns the number of open holds and the age of the oldest, as last counted.
 func (k *kept) openHolds() (open int, age time.Duration, known bool) {
-	open, oldest, err := k.accounts.Holds(context.Background())
+	open, oldest, err := k.balances.Holds(context.Background())
 	if err != nil || oldest.IsZero() {
 		return open, 0, err == nil
 	}
@@ -199,7 +199,7 @@ func (k *kept) openHolds() (open int, age time.Duration, known bool) {
 
 // openOf counts a team's unsettled requests and tasks that this process knows.
 func (k *kept) openOf(ctx context.Context, team string) (int, error) {
-	if holds, err := k.accounts.Open(ctx, team); err != nil || holds > 0 {
+	if holds, err := k.balances.Open(ctx, team); err != nil || holds > 0 {
 		return holds, err
 	}
 	page, err := k.claims.List(ctx, []string{team}, cache.Filter{Open: true, Size: 1})
@@ -244,11 +244,11 @@ func rereadRedis(file string) (a redisclient.Address, ok bool) {
 }
 
 // sharedAccounts returns the accounts in Redis.
-func sharedAccounts(c *redisclient.Client, s settings.Settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
+func sharedBalances(c *redisclient.Client, s settings.Settings, m unit.Money, log *slog.Logger, now func() time.Time) *failover.Failover {
 	store := redisstore.New(c)
 	store.OnDesync, store.Cluster, store.Money, store.Events = c.DropConnections, c.IsCluster(), m, outbox.New(c, event.Kept(s.EventTTL))
 	store.OnOtherMoney = func(err error) { log.Error("currency", "error", err.Error()) }
-	accounts := failover.New(failover.Config{
+	balances := failover.New(failover.Config{
 		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == settings.StateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
 		Changed: func(away bool, lasted time.Duration) {
 			if away {
@@ -259,8 +259,8 @@ func sharedAccounts(c *redisclient.Client, s settings.Settings, m unit.Money, lo
 		},
 		Miscounted: func(err error) { log.Warn("replicas", "error", err.Error()) }, // more are alive than the settings say
 	})
-	c.OnConnect(accounts.Connected)
-	return accounts
+	c.OnConnect(balances.Connected)
+	return balances
 }
 
 // redisWarnings warns of a Redis that may lose its data, or has less memory than the teams may need.

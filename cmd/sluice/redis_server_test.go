@@ -166,7 +166,7 @@ func openReplicaBy(t *testing.T, now func() time.Time, url string, change func(s
 	k := &ledgerkeeper{T: t, team: parseTeam(t, "search", teamLines...), log: &lineLog{}}
 	log := slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	k.redis, k.timeout = openRedis(s, log, nil, 0, nil), s.RedisTimeout
-	k.Failover = sharedAccounts(k.redis, s, unit.Nanos, log, now)
+	k.Failover = sharedBalances(k.redis, s, unit.Nanos, log, now)
 	ctx, stop := context.WithCancel(context.Background())
 	turn := func() { _ = k.Maintain(ctx); k.turns.Add(1) }
 	turn()

@@ -116,7 +116,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	force.feed.Store(streams)
 	p.gateway = gateway.New(c.gatewayConfig(p.kept.fleet), gateway.Deps{
 		Now: time.Now, Teams: c.teams, Upstream: c.Upstream.Set, Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
-		Accounts: p.kept.accounts, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, Feed: streams, To: force.routes, Result: resultOf(p.kept.pictures, c.MirrorProxy),
+		Balances: p.kept.balances, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, Feed: streams, To: force.routes, Result: resultOf(p.kept.pictures, c.MirrorProxy),
 		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, beats, p.kept.collector, log), TaskEnded: p.kept.collector.NoteTask,
 		KeyAccepted:   wire.AcceptKey,
 		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
@@ -201,7 +201,7 @@ func (p *process) newAdmin(checks []admin.Check, force *inForce) *http.Server {
 	host, _, _ := net.SplitHostPort(p.AdminListen)
 	hosts := append(wordsOf(p.AdminHosts), strings.ToLower(host)) // allow the names of the setting, and that in the address
 	server := wire.NewServer(admin.New(admin.Deps{
-		Ready: p.phase.state, Checks: checks, Ledger: p.kept.accounts.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Standings: p.gateway.Standings, Inside: p.kept.accounts.LookInside, Outbox: p.kept.outbox, Pprof: p.AdminPprof, Hosts: hosts,
+		Ready: p.phase.state, Checks: checks, Ledger: p.kept.balances.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Standings: p.gateway.Standings, Inside: p.kept.balances.LookInside, Outbox: p.kept.outbox, Pprof: p.AdminPprof, Hosts: hosts,
 	}), p.log.Logger())
 	server.IdleTimeout = settings.AdminIdle
 	forPeople(server)

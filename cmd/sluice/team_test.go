@@ -76,7 +76,7 @@ func startConsole(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 	handler := console.NewAPI(console.APIDeps{
 		Registry: console.NewRegistry(console.RegistryDeps{
-			Directory: kept, File: func() *teams.File { return file }, Accounts: accounts, Now: time.Now, Random: rand.Reader,
+			Directory: kept, File: func() *teams.File { return file }, Balances: accounts, Now: time.Now, Random: rand.Reader,
 		}),
 		Ledger: accounts, Currency: file.In, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})

@@ -136,15 +136,15 @@ func (u usageCommand) readLedger(ctx context.Context, s settings.Settings, from,
 		in.Money = m
 	}
 	by, _ := limit.LedgerBy(u.by())
-	accounts := redisstore.New(client)
-	rows, err := accounts.Rows(ctx, limit.QueryOf(u.Team, days, by))
+	balances := redisstore.New(client)
+	rows, err := balances.Rows(ctx, limit.QueryOf(u.Team, days, by))
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
 	report = admin.NewUsageReport(in, from, to, rows, u.division() == admin.ByKind)
 	inForce := store.InForce(ctx, directoryStore(s, client), file, time.Now())
 	return report, report.AddLimits(ctx, inForce, u.Team, func(ctx context.Context, t *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
-		return accounts.LookInside(ctx, t, k, at)
+		return balances.LookInside(ctx, t, k, at)
 	})
 }
 

@@ -76,7 +76,7 @@ var ErrOpen = errors.New("the audit leaves the outcome open")
 
 // Post posts a correction that Read returned. It writes an audit entry first, so that no correction lacks one, and another with the
 // outcome. Any error but [ErrOpen] and those of the first entry is a [*teams.Problem].
-func (c Correction) Post(ctx context.Context, to Accounts, order *limit.Correction, note func(context.Context, teams.Entry) error) (done limit.Adjustment, err error) {
+func (c Correction) Post(ctx context.Context, to Balances, order *limit.Correction, note func(context.Context, teams.Entry) error) (done limit.Adjustment, err error) {
 	if err := note(ctx, c.entry(order, Ordered)); err != nil {
 		return done, err
 	}

@@ -14,8 +14,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// Accounts keep the teams' usage and limits.
-type Accounts interface {
+// Balances keep the teams' usage and limits.
+type Balances interface {
 	// Adjust corrects what a team used. It MUST be idempotent by its ID.
 	Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error)
 	// Rows reads the ledger.
@@ -34,7 +34,7 @@ type Tasks interface {
 type RegistryDeps struct {
 	Directory teams.Store
 	File      func() *teams.File // the teams in force, or only the teams file
-	Accounts  Accounts
+	Balances  Balances
 	Tasks     Tasks
 	Standings func() []account.Standing // of the accounts at the service; nil: only those in the ledger are known
 	Now       func() time.Time

@@ -24,10 +24,10 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 	if err != nil {
 		return done, err
 	}
-	if err := c.FindAccount(ctx, team, r.Now(), r.accountIDs(), r.Accounts.Rows); err != nil {
+	if err := c.FindAccount(ctx, team, r.Now(), r.accountIDs(), r.Balances.Rows); err != nil {
 		return done, err
 	}
-	done, err = c.Post(ctx, r.Accounts, &order, func(ctx context.Context, e teams.Entry) error { return r.kept.note(ctx, orderOf(r, a), e) })
+	done, err = c.Post(ctx, r.Balances, &order, func(ctx context.Context, e teams.Entry) error { return r.kept.note(ctx, orderOf(r, a), e) })
 	if errors.Is(err, ErrOpen) {
 		return done, nil // it was posted; only the audit leaves that open
 	}

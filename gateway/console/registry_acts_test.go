@@ -82,7 +82,7 @@ func TestCorrectionsAreForKnownAccounts(t *testing.T) {
 func TestACorrectionWhoseOutcomeIsOpen(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")
-		w.Registry.Accounts = lostAccounts{w.accounts}
+		w.Registry.Balances = lostAccounts{w.balances}
 		a := operator
 		a.Reason = "counted twice"
 		_, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: "5"})
@@ -99,8 +99,8 @@ func TestACorrectionIsPostedOnce(t *testing.T) {
 	for lost := range 2 {
 		worlds(t, func(w *world) {
 			w.create("maps", "")
-			accounts := &numberedAccounts{Memory: w.accounts, lost: lost, posted: map[string]limit.Adjustment{}}
-			w.Registry.Accounts = accounts
+			accounts := &numberedAccounts{Memory: w.balances, lost: lost, posted: map[string]limit.Adjustment{}}
+			w.Registry.Balances = accounts
 			a := operator
 			a.Reason = "counted twice"
 			done, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: "5"})
@@ -142,7 +142,7 @@ func TestAClientThatLeaves(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.create("maps", "")
 		ctx, leave := context.WithCancel(w.Context())
-		w.Registry.Accounts = leftAccounts{w.accounts, leave}
+		w.Registry.Balances = leftAccounts{w.balances, leave}
 		a := operator
 		a.Reason = "counted twice"
 		if done, err := w.Adjust(ctx, a, "maps", Correction{Unit: unit.NameTokens, Delta: "5"}); err != nil || done.Day != 5 {

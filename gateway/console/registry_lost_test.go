@@ -20,7 +20,7 @@ func TestNoChangeOfALostDirectory(t *testing.T) {
 		file := w.File()
 		again := func(kept teams.Store) *Registry {
 			return NewRegistry(RegistryDeps{
-				Directory: kept, File: func() *teams.File { return file }, Accounts: w.accounts, Now: w.Now, Random: rand.Reader,
+				Directory: kept, File: func() *teams.File { return file }, Balances: w.balances, Now: w.Now, Random: rand.Reader,
 				InForce: func() teams.State { return known },
 			})
 		}

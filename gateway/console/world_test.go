@@ -61,7 +61,7 @@ type world struct {
 	http.Handler
 	*Registry
 	store    teams.Store
-	accounts *limit.Memory
+	balances *limit.Memory
 	traffic  *someTraffic
 	now      time.Time
 	secrets  []string // that no further answer may show
@@ -186,12 +186,12 @@ func worldOver(t *testing.T, kept teams.Store) *world {
 	w := &world{T: t, store: kept, now: noon, secrets: []string{canary}}
 	w.traffic = &someTraffic{of: map[string]string{"task-1": "maps", longTask: "maps", "task-2": "ads"}}
 	clock := func() time.Time { return w.now }
-	w.accounts = limit.NewMemory(clock)
+	w.balances = limit.NewMemory(clock)
 	w.Registry = NewRegistry(RegistryDeps{
-		Directory: kept, File: func() *teams.File { return file }, Accounts: w.accounts, Tasks: w.traffic, Now: clock, Random: rand.Reader,
+		Directory: kept, File: func() *teams.File { return file }, Balances: w.balances, Tasks: w.traffic, Now: clock, Random: rand.Reader,
 	})
 	w.Handler = NewAPI(APIDeps{
-		Registry: w.Registry, Ledger: w.accounts, Traffic: w.traffic, Currency: func() unit.Currency { return unit.Currency{Word: "CNY"} }, Now: clock, Log: slog.New(slog.DiscardHandler),
+		Registry: w.Registry, Ledger: w.balances, Traffic: w.traffic, Currency: func() unit.Currency { return unit.Currency{Word: "CNY"} }, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})
 	return w
 }

@@ -35,7 +35,7 @@ func (w *Watch) houseRound(ctx context.Context, file *teams.File) {
 }
 
 func (w *Watch) lookAtHouse(ctx context.Context, house *teams.House) {
-	report, err := w.Accounts.Look(ctx, house.Account)
+	report, err := w.Balances.Look(ctx, house.Account)
 	if err != nil {
 		return // what is shown stays as it was
 	}

@@ -78,7 +78,7 @@ func TestAlertsAreReportedByOneReplica(t *testing.T) {
 		t.Cleanup(func() { _ = accounts.Close(context.Background()) })
 		return accounts, quotas.New(quotas.Deps{
 			Known: known,
-			Teams: func() *teams.File { return file }, Accounts: accounts, Outbox: events, Logger: slog.New(slog.NewTextHandler(written, nil)),
+			Teams: func() *teams.File { return file }, Balances: accounts, Outbox: events, Logger: slog.New(slog.NewTextHandler(written, nil)),
 		})
 	}
 	var watches [3]*quotas.Watch
@@ -146,7 +146,7 @@ func TestTheHouseOfTheDocumentation(t *testing.T) {
 	if v, err := accounts.Admit(t.Context(), hold); err != nil || v.Held == nil {
 		t.Fatal(v, err)
 	}
-	watch := quotas.New(quotas.Deps{Teams: func() *teams.File { return file }, Accounts: accounts, Logger: slog.New(slog.DiscardHandler)})
+	watch := quotas.New(quotas.Deps{Teams: func() *teams.File { return file }, Balances: accounts, Logger: slog.New(slog.DiscardHandler)})
 	for range 11 {
 		watch.Round(t.Context())
 	}

@@ -17,8 +17,8 @@ import (
 // rounds is how many rounds it takes to look at every team's quotas once. A look costs a Redis call.
 const rounds = 10
 
-// Accounts knows how far quotas are used. Package limit has two forms, in memory and in Redis.
-type Accounts interface {
+// Balances know how far quotas are used. Package limit has two forms, in memory and in Redis.
+type Balances interface {
 	// Look MUST report a team's standing and change nothing.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
 }
@@ -26,7 +26,7 @@ type Accounts interface {
 // Deps are what a Watch uses. All are required unless they say otherwise.
 type Deps struct {
 	Teams    func() *teams.File // in force
-	Accounts Accounts
+	Balances Balances
 	Metrics  *telemetry.Metrics // nil: no metrics
 	Logger   *slog.Logger
 	Outbox   Outbox       // takes events; nil: nothing is reported
@@ -68,7 +68,7 @@ func (w *Watch) Round(ctx context.Context) {
 }
 
 func (w *Watch) look(ctx context.Context, team *teams.Team) {
-	report, err := w.Accounts.Look(ctx, team)
+	report, err := w.Balances.Look(ctx, team)
 	if err != nil {
 		return // the metrics keep the last value
 	}

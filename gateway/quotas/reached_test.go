@@ -39,7 +39,7 @@ func TestNothingIsToldBeforeItIsKnownWhoListens(t *testing.T) {
 	knows := func() bool { return known }
 	accounts, events := limit.NewMemory(clock.Now), event.NewMemory(event.DefaultBounds, clock.Now)
 	accounts.Events, accounts.Alerts = events, quotas.AlertsOf(force, to, knows)
-	watch := quotas.New(quotas.Deps{Teams: force, Accounts: accounts, Outbox: events, To: to, Known: knows, Logger: slog.New(slog.DiscardHandler)})
+	watch := quotas.New(quotas.Deps{Teams: force, Balances: accounts, Outbox: events, To: to, Known: knows, Logger: slog.New(slog.DiscardHandler)})
 	told := func(want string) {
 		t.Helper()
 		watch.Round(t.Context())
@@ -90,7 +90,7 @@ func TestAReachedQuotaOutlivesTheOutboxsMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	watch := func(events *event.Memory) *quotas.Watch {
-		return quotas.New(quotas.Deps{Teams: func() *teams.File { return file }, Accounts: accounts, Outbox: events, To: to, Known: known, Logger: slog.New(slog.DiscardHandler)})
+		return quotas.New(quotas.Deps{Teams: func() *teams.File { return file }, Balances: accounts, Outbox: events, To: to, Known: known, Logger: slog.New(slog.DiscardHandler)})
 	}
 	told := func(events *event.Memory) int {
 		list, _, _ := events.After(t.Context(), event.ID{Owner: "search"}, 99)
@@ -123,7 +123,7 @@ func replica(t *testing.T, client redis.UniversalClient, clock *limittest.Clock,
 	store.Clock, store.Now, store.Events, store.Alerts = clock.Micros, clock.Now, events, quotas.AlertsOf(force, to, known)
 	accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 3, Now: clock.Now})
 	t.Cleanup(func() { _ = accounts.Close(context.Background()) })
-	return accounts, quotas.New(quotas.Deps{Teams: force, Accounts: accounts, Outbox: events, To: to, Known: known, Logger: slog.New(slog.DiscardHandler)})
+	return accounts, quotas.New(quotas.Deps{Teams: force, Balances: accounts, Outbox: events, To: to, Known: known, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // allTold are the thresholds that were told, in order.

@@ -14,9 +14,9 @@ import (
 	"sluice/policy/teams"
 )
 
-// Accounts keeps what teams may still spend. Its methods are called from any goroutine. Package limit has two forms: in this
+// Balances keep what teams may still spend. Its methods are called from any goroutine. Package limit has two forms: in this
 // process's memory, and in Redis.
-type Accounts interface {
+type Balances interface {
 	// Admit MUST place the hold in all of its units, or take nothing. An error is about the state, not about the team.
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	// Move MUST move an open hold to another account at the service, as [limit.Memory.Move] does, or change nothing.

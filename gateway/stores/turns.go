@@ -18,8 +18,8 @@ import (
 // Outcomes has the calls of o wait.
 func (c *Calls) Outcomes(o Outcomes) Outcomes { return &outcomesInTurn{o, c} }
 
-// Accounts has the calls of a wait. Settle, SettleLater, Extend and Move do not: their request is admitted already.
-func (c *Calls) Accounts(a Accounts) Accounts { return &accountsInTurn{a, c} }
+// Balances has the calls of a wait. Settle, SettleLater, Extend and Move do not: their request is admitted already.
+func (c *Calls) Balances(a Balances) Balances { return &balancesInTurn{a, c} }
 
 type outcomesInTurn struct {
 	Outcomes
@@ -52,31 +52,31 @@ func (o *outcomesInTurn) Leave(ctx context.Context, name cache.IdempotencyName) 
 	o.Outcomes.Leave(ctx, name)
 }
 
-type accountsInTurn struct {
-	Accounts
+type balancesInTurn struct {
+	Balances
 	calls *Calls
 }
 
-func (a *accountsInTurn) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
-	place, err := a.calls.toAdmit(ctx, h.Team.ID)
+func (b *balancesInTurn) Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error) {
+	place, err := b.calls.toAdmit(ctx, h.Team.ID)
 	if err != nil {
 		return limit.Verdict{}, err
 	}
 	defer place.Leave()
-	return a.Accounts.Admit(ctx, h)
+	return b.Balances.Admit(ctx, h)
 }
 
-func (a *accountsInTurn) Look(ctx context.Context, team *teams.Team) (report limit.Report, err error) {
-	err = a.calls.inTurn(ctx, team.ID, func() error {
-		report, err = a.Accounts.Look(ctx, team)
+func (b *balancesInTurn) Look(ctx context.Context, team *teams.Team) (report limit.Report, err error) {
+	err = b.calls.inTurn(ctx, team.ID, func() error {
+		report, err = b.Balances.Look(ctx, team)
 		return err
 	})
 	return report, err
 }
 
-func (a *accountsInTurn) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) (list []limit.Standing, err error) {
-	err = a.calls.inTurn(ctx, team.ID, func() error {
-		list, err = a.Accounts.LookInside(ctx, team, k, at)
+func (b *balancesInTurn) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) (list []limit.Standing, err error) {
+	err = b.calls.inTurn(ctx, team.ID, func() error {
+		list, err = b.Balances.LookInside(ctx, team, k, at)
 		return err
 	})
 	return list, err

@@ -103,7 +103,7 @@ func (u *Reports) keys(ctx context.Context, a *Asker, all bool, at time.Time) (l
 
 // inside calls take with the standings of a team's parts: of all its keys, or of the first values of its tag.
 func (u *Reports) inside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time, take func(*limit.Standing)) error {
-	standings, err := u.accounts.LookInside(ctx, team, k, at)
+	standings, err := u.balances.LookInside(ctx, team, k, at)
 	names := map[string]bool{}
 	for i := range standings {
 		if names[standings[i].Of] = true; k == limit.ScopeTag && len(names) > tagsShown {
@@ -115,7 +115,7 @@ func (u *Reports) inside(ctx context.Context, team *teams.Team, k limit.ScopeKin
 }
 
 func (u *Reports) ledger(ctx context.Context, team *teams.Team, by limit.ScopeKind, days []int, kinds bool) ([]limit.Entry, error) {
-	rows, err := u.accounts.Rows(ctx, limit.Query{Teams: []string{team.ID}, Days: days, By: by, Most: ledgerRows})
+	rows, err := u.balances.Rows(ctx, limit.Query{Teams: []string{team.ID}, Days: days, By: by, Most: ledgerRows})
 	entries := []limit.Entry{}
 	for i := range rows {
 		entries = append(entries, rows[i].Entries(team.Money, kinds)...)

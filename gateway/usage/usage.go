@@ -71,8 +71,8 @@ type usageTask struct {
 	Status cache.Status `json:"status"`
 }
 
-// Accounts keeps what teams may still spend, as gateway's does.
-type Accounts interface {
+// Balances keep what teams may still spend, as those of package stores do.
+type Balances interface {
 	// Look MUST report a team's standing and change nothing.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
 	// LookInside MUST report the standing of each part of a team at that time.
@@ -83,15 +83,15 @@ type Accounts interface {
 
 // Reports makes the reports of teams. Create it with [New]; it is safe for concurrent use.
 type Reports struct {
-	accounts Accounts
+	balances Balances
 	tasks    *tasks.Tasks
 	loads    *loads.Loads
 	reading  chan struct{} // has room for the one request that reads a ledger
 }
 
 // New makes reports from what these parts know.
-func New(a Accounts, l *loads.Loads, t *tasks.Tasks) *Reports {
-	return &Reports{accounts: a, loads: l, tasks: t, reading: make(chan struct{}, 1)}
+func New(a Balances, l *loads.Loads, t *tasks.Tasks) *Reports {
+	return &Reports{balances: a, loads: l, tasks: t, reading: make(chan struct{}, 1)}
 }
 
 // Asker is who asks for a report.
@@ -113,7 +113,7 @@ var ErrLedger = errors.New("the ledger cannot be read")
 // Report is the team's limits and tasks, and its ledger if the query names days. It costs the team nothing. The caller MUST call done
 // when the report was sent.
 func (u *Reports) Report(ctx context.Context, a *Asker) (text []byte, done func(), err error) {
-	report, err := u.accounts.Look(ctx, a.Team)
+	report, err := u.balances.Look(ctx, a.Team)
 	if err != nil {
 		return nil, func() {}, err
 	}

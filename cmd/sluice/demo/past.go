@@ -62,7 +62,7 @@ var pastRules = map[policy.Endpoint]struct{ refused, warned string }{
 type Past struct {
 	Teams     *teams.File // has the prices
 	Directory teams.Store // for teams that are not in the file
-	Accounts  stores.Accounts
+	Balances  stores.Balances
 	Recent    *recent.Collector
 	Clock     *Clock // of the accounts
 }
@@ -230,9 +230,9 @@ func (m *past) post(at time.Time) {
 		hold := &limit.Hold{
 			ID: rand.Text(), Team: &teams.Team{ID: row.team}, Key: m.keyOf(row.team), Model: row.model, Endpoint: row.endpoint, Amounts: due.Amounts, Lease: time.Minute,
 		}
-		verdict, err := m.Accounts.Admit(context.Background(), hold)
+		verdict, err := m.Balances.Admit(context.Background(), hold)
 		if err == nil && verdict.Held != nil {
-			_, _ = m.Accounts.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: due.Amounts, Kinds: due.Kinds, Estimated: row.estimated})
+			_, _ = m.Balances.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: due.Amounts, Kinds: due.Kinds, Estimated: row.estimated})
 		}
 	}
 	clear(m.due)

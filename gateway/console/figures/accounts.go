@@ -40,7 +40,7 @@ func (f *Figures) AccountList(ctx context.Context, p access.Person) (AccountList
 	for _, s := range f.standings() {
 		line := AccountLine{Standing: s, Today: today.use(s.ID), Month: month.use(s.ID)}
 		if s.Quotas != nil {
-			line.Quotas = f.Accounts.LastKnown(s.Quotas).Limits
+			line.Quotas = f.Balances.LastKnown(s.Quotas).Limits
 		}
 		list.Accounts, listed[s.ID] = append(list.Accounts, line), true
 	}

@@ -79,7 +79,7 @@ func TestAccountList(t *testing.T) {
 
 // withoutLedger has no ledger.
 type withoutLedger struct {
-	accounts
+	balances
 	err error
 }
 
@@ -89,7 +89,7 @@ func (w withoutLedger) Rows(context.Context, limit.Query) ([]limit.Row, error) {
 func TestAccountsWithoutTheLedger(t *testing.T) {
 	s := newStand(t, false)
 	away := errors.New("away")
-	s.accounts = withoutLedger{s.accounts, away}
+	s.balances = withoutLedger{s.balances, away}
 	s.start()
 	if got, err := s.figures.AccountList(t.Context(), operator); err != nil || len(got.Accounts) != 0 {
 		t.Errorf("without accounts: %+v, %v", got, err)

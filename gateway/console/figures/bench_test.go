@@ -126,7 +126,7 @@ func BenchmarkPages(b *testing.B) {
 		accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: time.Now})
 		b.Cleanup(func() { _ = accounts.Close(context.Background()) })
 		return New(Deps{
-			Teams: func() *teams.File { return file }, Accounts: accounts, House: accounts, Recent: recent.NewRedis(client, clock), Now: clock, Days: NewRedisSums(client),
+			Teams: func() *teams.File { return file }, Balances: accounts, House: accounts, Recent: recent.NewRedis(client, clock), Now: clock, Days: NewRedisSums(client),
 			Tasks: cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: 24 * time.Hour, Now: clock}),
 		})
 	}
@@ -180,7 +180,7 @@ func BenchmarkPagesInMemory(b *testing.B) {
 		}
 	}
 	f := New(Deps{
-		Teams: func() *teams.File { return file }, Accounts: accounts, House: limit.House{Memory: accounts}, Days: new(MemorySums), Recent: recent.NewMemory(clock), Now: clock, Tasks: cache.NewClaims(24*time.Hour, clock),
+		Teams: func() *teams.File { return file }, Balances: accounts, House: limit.House{Memory: accounts}, Days: new(MemorySums), Recent: recent.NewMemory(clock), Now: clock, Tasks: cache.NewClaims(24*time.Hour, clock),
 	})
 	for adding := (*AddingError)(nil); ; {
 		if err := benchPages(b, clock)[1].read(f); !errors.As(err, &adding) {

@@ -30,7 +30,7 @@ func TestABillIsTheLedger(t *testing.T) {
 		}{
 			{"all", "", "", operator}, {"one", "shop", "shop", operator}, {"a viewer", "", "", access.Person{Role: access.Viewer}}, {"a member", "", "search", member}, {"nobody", "", "none", access.Person{}},
 		} {
-			want, err := s.accounts.Rows(t.Context(), limit.Query{Teams: teamsOf(tt.ledger), Days: days})
+			want, err := s.balances.Rows(t.Context(), limit.Query{Teams: teamsOf(tt.ledger), Days: days})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,8 +28,8 @@ type House interface {
 	Versions(ctx context.Context, days []int) ([]uint64, error)
 }
 
-// Accounts hold what teams used and may still spend.
-type Accounts interface {
+// Balances hold what teams used and may still spend.
+type Balances interface {
 	Ledger
 	// Look MUST return a team's standing for each of its limits.
 	Look(ctx context.Context, team *teams.Team) (limit.Report, error)
@@ -68,7 +68,7 @@ type Tasks interface {
 // Deps are the sources of the figures. All are required unless their comment says otherwise.
 type Deps struct {
 	Teams    func() *teams.File // in force
-	Accounts Accounts
+	Balances Balances
 	Recent   Recent
 	Tasks    Tasks
 	Days     Keeper // sums of past days, stored where the accounts are

@@ -170,7 +170,7 @@ func (d *Deps) accountFaults() (list []Fault) {
 // refusedTeams.
 func (f *Figures) fullLimits(ctx context.Context, visible []*teams.Team, all bool) (list []Fault) {
 	full := func(subject string, team *teams.Team, inside []limit.Standing) {
-		known := f.Accounts.LastKnown(team)
+		known := f.Balances.LastKnown(team)
 		var nearest *Near
 		count := 0
 		consider := func(name string, s *limit.Standing) {

@@ -27,10 +27,10 @@ func (f *Figures) Key(ctx context.Context, p access.Person, id, key string) (k K
 	at := f.Deps.Now()
 	k.Team = team
 	var reading Group
-	reading.Go(func() (err error) { k.Report, err = f.Accounts.Look(ctx, team); return err })
-	reading.Go(func() (err error) { k.Days, err = keyDays(ctx, f.Accounts, id, key, at); return err })
+	reading.Go(func() (err error) { k.Report, err = f.Balances.Look(ctx, team); return err })
+	reading.Go(func() (err error) { k.Days, err = keyDays(ctx, f.Balances, id, key, at); return err })
 	if team.Key(key) != nil {
-		reading.Go(func() (err error) { k.Own, err = f.Accounts.LookInside(ctx, team, limit.ScopeKey, at); return err })
+		reading.Go(func() (err error) { k.Own, err = f.Balances.LookInside(ctx, team, limit.ScopeKey, at); return err })
 	}
 	if err := reading.Wait(); err != nil {
 		return k, err

@@ -18,7 +18,7 @@ import (
 // ledger reads the daily use of the teams that a person sees. The ledger of all teams is large: four hundred days of a thousand teams are
 // 400,000 hashes in Redis. A page reads only the days that may still change from it, and sums of the others (sums.go).
 type ledger struct {
-	accounts Ledger
+	balances Ledger
 	kept     Keeper
 	all      House
 	now      func() time.Time
@@ -224,7 +224,7 @@ func (l *ledger) rows(ctx context.Context, q limit.Query) (book, error) {
 	if q.Teams != nil && len(q.Teams) == 0 {
 		return b, nil
 	}
-	rows, err := l.accounts.Rows(ctx, q)
+	rows, err := l.balances.Rows(ctx, q)
 	for i := range rows {
 		b.rows[rows[i].Day] = append(b.rows[rows[i].Day], rows[i])
 	}
@@ -396,7 +396,7 @@ func (l *ledger) parted(ctx context.Context, p access.Person, team, by string, d
 	if len(q.Teams) == 0 || len(q.Days) == 0 {
 		return nil, nil
 	}
-	return l.accounts.Rows(ctx, q)
+	return l.balances.Rows(ctx, q)
 }
 
 // addAll adds up use by a dimension that is not one of parts.
@@ -435,7 +435,7 @@ func (l *ledger) byPart(ctx context.Context, byName *adder, by string, all bool,
 		l.merged.add(byName, b, days, spans, by)
 		b.addSums(byName, days, open, by)
 		for part := range slices.Chunk(rest, readAtOnce) {
-			rows, err := l.accounts.Rows(ctx, limit.Query{Days: part, By: parts[by]})
+			rows, err := l.balances.Rows(ctx, limit.Query{Days: part, By: parts[by]})
 			if err != nil {
 				return err
 			}

@@ -174,7 +174,7 @@ func (f *Figures) Bill(ctx context.Context, p access.Person, q MoneyQuery, take 
 		}
 	}
 	for _, id := range slices.Sorted(slices.Values(ids)) {
-		rows, err := f.Accounts.Rows(ctx, limit.Query{Teams: []string{id}, Days: days})
+		rows, err := f.Balances.Rows(ctx, limit.Query{Teams: []string{id}, Days: days})
 		if err == nil {
 			err = take(rows)
 		}

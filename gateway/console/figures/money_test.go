@@ -51,7 +51,7 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 							if ago := rapid.IntRange(0, 35).Draw(rt, "days ago"); ago > 0 {
 								c.Day = limit.CalendarOf(s.Now().AddDate(0, 0, -ago)).Day
 							}
-							if _, err := s.accounts.Adjust(s.Context(), c); err != nil {
+							if _, err := s.balances.Adjust(s.Context(), c); err != nil {
 								rt.Fatal(err)
 							}
 						}
@@ -117,7 +117,7 @@ func (s *stand) same(rt fataler, p access.Person, q MoneyQuery, got *Money) {
 	if p.Role == access.Member {
 		team = p.Teams[0]
 	}
-	rows, err := s.accounts.Rows(s.Context(), limit.Query{Teams: teamsOf(team), Days: days})
+	rows, err := s.balances.Rows(s.Context(), limit.Query{Teams: teamsOf(team), Days: days})
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func kindsOf(rows []limit.Row) uses {
 
 // compareToday compares today's figures on Now and a team's page with the ledger.
 func (s *stand) compareToday(rt *rapid.T) {
-	rows, err := s.accounts.Rows(s.Context(), limit.Query{Days: []int{price.DayOf(s.Now())}})
+	rows, err := s.balances.Rows(s.Context(), limit.Query{Days: []int{price.DayOf(s.Now())}})
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -212,7 +212,7 @@ type fataler interface {
 
 // parts adds up the ledger of tags or keys.
 func (s *stand) parts(rt fataler, teams []string, days []int, total Use, way string) uses {
-	rows, err := s.accounts.Rows(s.Context(), limit.Query{Teams: teams, Days: days, By: parts[way]})
+	rows, err := s.balances.Rows(s.Context(), limit.Query{Teams: teams, Days: days, By: parts[way]})
 	if err != nil {
 		rt.Fatal(err)
 	}

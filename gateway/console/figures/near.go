@@ -48,7 +48,7 @@ func (f *Figures) nearest(ctx context.Context, lines []TeamLine, inside map[stri
 		count := func(name string, used, most int64) {
 			line.Nearest = nearer(line.Nearest, name, &limit.Standing{Used: used, Limit: most, Left: max(most-used, 0)})
 		}
-		known := f.Accounts.LastKnown(team)
+		known := f.Balances.LastKnown(team)
 		line.consider(known.Limits)
 		line.consider(inside[team.ID])
 		count("open_tasks", known.Tasks, int64(team.OpenTasks))
@@ -61,7 +61,7 @@ func (f *Figures) nearest(ctx context.Context, lines []TeamLine, inside map[stri
 			asked, of = append(asked, team), append(of, line)
 		}
 	}
-	for i, list := range f.Accounts.LookAll(ctx, asked, false, f.Deps.Now()) {
+	for i, list := range f.Balances.LookAll(ctx, asked, false, f.Deps.Now()) {
 		of[i].consider(list)
 	}
 }
@@ -98,7 +98,7 @@ func (k *inner) of(ctx context.Context, f *Figures) map[string][]limit.Standing 
 		}
 	}
 	k.read, k.list = at, map[string][]limit.Standing{}
-	for i, list := range f.Accounts.LookAll(ctx, asked, true, at) {
+	for i, list := range f.Balances.LookAll(ctx, asked, true, at) {
 		k.list[asked[i].ID] = list
 	}
 	return k.list
@@ -137,7 +137,7 @@ func (f *Figures) houseNear(p access.Person, house *teams.House) (n *Near) {
 	if house == nil || !p.SeesAll() {
 		return nil
 	}
-	list := f.Accounts.LastKnown(house.Account).Limits
+	list := f.Balances.LastKnown(house.Account).Limits
 	for i := range list {
 		n = nearer(n, list[i].Name(), &list[i])
 	}

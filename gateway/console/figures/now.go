@@ -72,7 +72,7 @@ func (f *Figures) Now(ctx context.Context, p access.Person, day bool) (Now, erro
 	n.Known = len(lines)
 	n.Teams = busiest(lines)
 	if house := f.Teams().House; house != nil && p.SeesAll() {
-		n.House = f.Accounts.LastKnown(house.Account).Limits
+		n.House = f.Balances.LastKnown(house.Account).Limits
 	}
 	n.Faults = f.FaultList(ctx, p)
 	return n, nil

@@ -112,7 +112,7 @@ func TestTeam(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		direct, err := s.accounts.Look(t.Context(), s.file.Team("search"))
+		direct, err := s.balances.Look(t.Context(), s.file.Team("search"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,11 +149,11 @@ func TestNowTellsTheHouse(t *testing.T) {
 	}
 	s.file = file
 	hold := &limit.Hold{ID: "a", Team: file.Team("shop"), Outside: limit.OutsideFor(file, "m"), Model: "m", Endpoint: policy.EndpointText, Amounts: limit.Amounts{1, 7, 0, 9}, Lease: time.Hour}
-	v, err := s.accounts.Admit(t.Context(), hold)
+	v, err := s.balances.Admit(t.Context(), hold)
 	if err != nil || v.Held == nil {
 		t.Fatal(v, err)
 	}
-	if _, err := s.accounts.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: hold.Team, Amounts: hold.Amounts}); err != nil {
+	if _, err := s.balances.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: hold.Team, Amounts: hold.Amounts}); err != nil {
 		t.Fatal(err)
 	}
 	n, err := s.figures.Now(t.Context(), operator, false)

@@ -37,8 +37,8 @@ var (
 )
 
 // accounts are charged by the tests.
-type accounts interface {
-	Accounts
+type balances interface {
+	Balances
 	Admit(ctx context.Context, h *limit.Hold) (limit.Verdict, error)
 	Settle(ctx context.Context, c *limit.Charge) (bool, error)
 	Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error)
@@ -48,7 +48,7 @@ type accounts interface {
 type stand struct {
 	*testing.T
 	*limittest.Clock
-	accounts          accounts
+	balances          balances
 	recent            *recent.Collector
 	lately            Recent
 	claims            *cache.Claims
@@ -91,7 +91,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 	t.Helper()
 	clock := limittest.NewClock()
 	memory := limit.NewMemory(clock.Now)
-	s := &stand{T: t, Clock: clock, accounts: memory, house: limit.House{Memory: memory}, kept: new(MemorySums), claims: cache.NewClaims(24*time.Hour, clock.Now), endpoint: policy.EndpointText, close: func() {}}
+	s := &stand{T: t, Clock: clock, balances: memory, house: limit.House{Memory: memory}, kept: new(MemorySums), claims: cache.NewClaims(24*time.Hour, clock.Now), endpoint: policy.EndpointText, close: func() {}}
 	if client != nil {
 		if err := client.FlushDB(t.Context()).Err(); err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 		f := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: clock.Now})
 		s.close = sync.OnceFunc(func() { _ = f.Close(context.Background()) })
 		t.Cleanup(s.close)
-		s.accounts, s.house = f, f
+		s.balances, s.house = f, f
 	}
 	var err error
 	if s.file, err = teams.Parse([]byte(someTeams)); err != nil {
@@ -118,7 +118,7 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 // start makes the figures of a new process.
 func (s *stand) start() {
 	s.figures = New(Deps{
-		Teams: func() *teams.File { return s.file }, Accounts: s.accounts, Recent: s.lately, Tasks: s.claims, Outbox: s.outbox, Now: s.Now, Days: s.kept, House: s.house,
+		Teams: func() *teams.File { return s.file }, Balances: s.balances, Recent: s.lately, Tasks: s.claims, Outbox: s.outbox, Now: s.Now, Days: s.kept, House: s.house,
 		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{Subject: "redis", Text: "away"}} },
 	})
 }
@@ -135,7 +135,7 @@ func (s *stand) admit(team, model string, lease time.Duration) *limit.Held {
 	s.Helper()
 	s.holds++
 	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: s.endpoint, Amounts: limit.Amounts{1}, Lease: lease, Account: s.account, Tag: s.tag, Key: s.key}
-	v, err := s.accounts.Admit(s.Context(), h)
+	v, err := s.balances.Admit(s.Context(), h)
 	if err != nil || v.Held == nil {
 		s.Fatalf("admit: %+v, %v", v, err)
 	}
@@ -149,7 +149,7 @@ func (s *stand) settle(h *limit.Held, estimated bool, amounts limit.Amounts) {
 		bill := billOf(&amounts)
 		c.Bill = &bill
 	}
-	if _, err := s.accounts.Settle(s.Context(), c); err != nil {
+	if _, err := s.balances.Settle(s.Context(), c); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -181,7 +181,7 @@ func (l *ledger) make(ctx context.Context, days []int, versions map[int]uint64) 
 	var reading Group
 	for k := range lists {
 		reading.Go(func() (err error) {
-			lists[k], err = l.accounts.Rows(ctx, limit.Query{Days: days, By: limit.ScopeKind(k)})
+			lists[k], err = l.balances.Rows(ctx, limit.Query{Days: days, By: limit.ScopeKind(k)})
 			return err
 		})
 	}

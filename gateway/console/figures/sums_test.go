@@ -129,7 +129,7 @@ func (h *lateHistory) lose(rt *rapid.T) {
 
 // forget empties Redis, or has it go back to an older copy.
 func (h *lateHistory) forget(rt *rapid.T) {
-	shared := h.accounts.(*failover.Failover)
+	shared := h.balances.(*failover.Failover)
 	h.Move(time.Second)
 	_ = shared.Maintain(h.Context()) // there is a beat
 	switch do := rapid.IntRange(0, 3).Draw(rt, "do"); {
@@ -194,7 +194,7 @@ func (k *keptDays) Lead(context.Context, time.Duration) (bool, error) {
 }
 
 // slowLedger is empty, and takes 20 ms for each day.
-type slowLedger struct{ Accounts }
+type slowLedger struct{ Balances }
 
 func (slowLedger) Rows(_ context.Context, q limit.Query) ([]limit.Row, error) {
 	if q.By != limit.ScopeTeam {
@@ -217,7 +217,7 @@ func (slowLedger) Days(context.Context, limit.ScopeKind, []int) (map[int]limit.D
 func TestSumsAreMadeAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := &keptDays{sums: map[DayBy]Sum{}}
-		f := New(Deps{Accounts: slowLedger{}, Days: kept, House: slowLedger{}, Now: time.Now})
+		f := New(Deps{Balances: slowLedger{}, Days: kept, House: slowLedger{}, Now: time.Now})
 		var running sync.WaitGroup
 		ctx, stop := context.WithCancel(t.Context())
 		running.Go(func() { f.Run(ctx) })
@@ -259,7 +259,7 @@ func TestSumsOfRestoredTags(t *testing.T) {
 			if s.file, err = teams.Parse([]byte("teams: [{id: search, tag_key: project, tag_quotas: {tokens: {month: 1000}}}]")); err != nil {
 				t.Fatal(err)
 			}
-			maintain := s.accounts.(interface {
+			maintain := s.balances.(interface {
 				Maintain(ctx context.Context) error
 			}).Maintain
 			q := MoneyQuery{From: "2026-11-01", To: "2026-11-30", By: "tag"}
@@ -316,7 +316,7 @@ func TestSumsOfAChangedLedger(t *testing.T) {
 
 // manyTags is a ledger whose days have more tags than a sum keeps.
 type manyTags struct {
-	Accounts
+	Balances
 	rows []limit.Row
 }
 
@@ -329,7 +329,7 @@ func TestManyTagsTakeLittleMemory(t *testing.T) {
 	for i := range m.rows {
 		m.rows[i] = limit.Row{Team: "search", Day: asked[i%readAtOnce], Tag: fmt.Sprint("tag-", i%(mostParts+1)), Used: limit.Amounts{1}}
 	}
-	f := New(Deps{Accounts: m, Now: time.Now})
+	f := New(Deps{Balances: m, Now: time.Now})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	by := adder{days: &spendDays{days: len(asked)}}

@@ -60,7 +60,7 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 	var counts map[string]recent.Counts
 	var open cache.Page
 	var reading Group
-	reading.Go(func() (err error) { t.Report, err = f.Accounts.Look(ctx, team); return err })
+	reading.Go(func() (err error) { t.Report, err = f.Balances.Look(ctx, team); return err })
 	reading.Go(func() (err error) { used, err = f.rows(ctx, limit.Query{Teams: []string{id}, Days: days}); return err })
 	reading.Go(func() (err error) { counts, err = f.Recent.Day(ctx, []string{id}, at); return err })
 	reading.Go(func() (err error) {
@@ -68,12 +68,12 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 		return err
 	})
 	if len(team.TagQuotas) > 0 {
-		reading.Go(func() (err error) { t.Tags, err = f.Accounts.LookInside(ctx, team, limit.ScopeTag, at); return err })
+		reading.Go(func() (err error) { t.Tags, err = f.Balances.LookInside(ctx, team, limit.ScopeTag, at); return err })
 	}
-	reading.Go(func() (err error) { t.ByKey, err = byKey(ctx, f.Accounts, id, at); return err })
+	reading.Go(func() (err error) { t.ByKey, err = byKey(ctx, f.Balances, id, at); return err })
 	if team.CountedKeys() != nil {
 		reading.Go(func() (err error) {
-			t.KeyLimits, err = f.Accounts.LookInside(ctx, team, limit.ScopeKey, at)
+			t.KeyLimits, err = f.Balances.LookInside(ctx, team, limit.ScopeKey, at)
 			return err
 		})
 	}
