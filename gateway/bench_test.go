@@ -143,7 +143,7 @@ func benchStats(w http.ResponseWriter, r *http.Request) {
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &use)
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	cpu := use.Utime.Sec*1e6 + use.Utime.Usec + use.Stime.Sec*1e6 + use.Stime.Usec
+	cpu := (use.Utime.Nano() + use.Stime.Nano()) / 1e3 // µs
 	waiting := 0
 	if g := benchGate.Load(); g != nil {
 		g.Queue(func(_ string, n, _ int) { waiting += n })

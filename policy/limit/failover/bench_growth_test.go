@@ -140,5 +140,5 @@ func (g *grown) asked() (a askedOf) {
 func cpuTime() float64 {
 	var use syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &use)
-	return float64((use.Utime.Sec+use.Stime.Sec)*1e6 + use.Utime.Usec + use.Stime.Usec)
+	return float64(use.Utime.Nano()+use.Stime.Nano()) / 1e3
 }
