@@ -26,7 +26,7 @@ const (
 )
 
 const (
-	frontPicture = `{"model":"gen2.5-t2i","prompt":"A lighthouse","n":2,"size":"1024x1024"}`
+	frontPicture = `{"model":"gen2.5-t2i","prompt":"A lighthouse","n":2,"size":"512x512"}`
 	frontSync    = `{"model":"llm-image-2.0","prompt":"A lighthouse","size":"640x480"}`
 )
 

@@ -24,7 +24,7 @@ func TestFrontWaitsWithoutTheBody(t *testing.T) {
 			var made atomic.Int64
 			h := painting(t, func(p *plan) {
 				p.telemetry = telemetry.Config{Capture: capture}
-				p.config.MaxBody, p.config.BodyBudget = 4<<20, 16<<20 // half of it is the team's: room for one edit
+				p.config.MaxBody, p.config.BodyBudget = 1<<20, 4<<20 // half of it is the team's: room for one edit
 				p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					_, _ = io.Copy(io.Discard, r.Body)
 					id := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
@@ -36,7 +36,7 @@ func TestFrontWaitsWithoutTheBody(t *testing.T) {
 				})
 			})
 			body, kind := form(t, "one", "model", "gen2.6-image", "prompt", "Winter")
-			body = strings.Replace(body, "\r\n--one--", strings.Repeat("\x00", 3<<20)+"\r\n--one--", 1)
+			body = strings.Replace(body, "\r\n--one--", strings.Repeat("\x00", 3<<18)+"\r\n--one--", 1)
 			ctx, leave := context.WithTimeout(t.Context(), 3*time.Minute) // only a failing test takes as long
 			var all sync.WaitGroup
 			for range count {
@@ -48,7 +48,7 @@ func TestFrontWaitsWithoutTheBody(t *testing.T) {
 						}
 						status = resp.StatusCode
 						_ = resp.Body.Close()
-						time.Sleep(100 * time.Millisecond) // each try sends 3 MB
+						time.Sleep(100 * time.Millisecond) // each try sends 768 KiB
 					}
 				})
 			}

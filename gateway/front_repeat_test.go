@@ -227,17 +227,17 @@ func TestFrontALateFirstAttemptGetsTheTaskOfItsRepetition(t *testing.T) {
 // call before it, and no later call is taken for its first attempt. The body is not held for this, whenever the memory ran out.
 func TestFrontACallRefusedForMemoryGetsNoOtherCallsTask(t *testing.T) {
 	parallel(t)
-	const mib = 1 << 20
+	const unit = 1 << 18 // bytes
 	edit, kind := form(t, "one", "model", "gen2.5-t2i", "prompt", "Winter")
-	edit = strings.Replace(edit, "\r\n--one--", strings.Repeat("\x00", 3*mib)+"\r\n--one--", 1)
-	generation := strings.Replace(onePicture, "{", "{"+strings.Repeat(" ", 3*mib), 1)
-	for about, held := range map[string]int{"before the body": 8 * mib, "within the body": 7 * mib, "behind the body": 4*mib + 1<<19} {
+	edit = strings.Replace(edit, "\r\n--one--", strings.Repeat("\x00", 3*unit)+"\r\n--one--", 1)
+	generation := strings.Replace(onePicture, "{", "{"+strings.Repeat(" ", 3*unit), 1)
+	for about, held := range map[string]int{"before the body": 8 * unit, "within the body": 7 * unit, "behind the body": 4*unit + unit/2} {
 		for path, body := range map[string]string{frontImages: generation, frontEdits: edit} {
 			t.Run(about+path, func(t *testing.T) {
 				asked, release := make(chan struct{}, 9), make(chan struct{})
 				e := &easel{}
 				h := painting(t, func(p *plan) {
-					p.config.MaxBody, p.config.BodyBudget = 8*mib, 16*mib // half of it is the team's
+					p.config.MaxBody, p.config.BodyBudget = 8*unit, 16*unit // half of it is the team's
 					p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 						if strings.Contains(r.URL.Path, "text-generation") {
 							_, _ = io.Copy(io.Discard, r.Body)

@@ -169,7 +169,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	faults := map[string]simulator.Fault{
 		"none": {}, "drop": {Drop: "close"}, "drop by reset": {Drop: "reset"}, "cut": {Cut: "close", After: 1}, "cut by reset": {Cut: "reset", After: 1}, "status 500": {Error: &simulator.FaultError{Status: 500}},
 		"status 503": {Error: &simulator.FaultError{Status: 503}}, "redirect": {Redirect: "/api/v1/elsewhere"}, "upgrade": {Upgrade: true}, "gzip": {Gzip: true}, "not JSON": {Body: new("<html>")},
-		"empty": {Body: new("")}, "other task": {TaskID: "another"}, "no usage": {NoUsage: true}, "endless": {Endless: true, PadBytes: 1 << 20}, "many 103": {Informational: 100}, "stall": {Stall: "before"},
+		"empty": {Body: new("")}, "other task": {TaskID: "another"}, "no usage": {NoUsage: true}, "endless": {Endless: true, PadBytes: 64 << 10}, "many 103": {Informational: 100}, "stall": {Stall: "before"},
 	}
 	requests := []struct{ endpoint, path, body, header, value string }{
 		{simulator.EndpointText, textPath, textBody, "X-A", "a"}, {simulator.EndpointText, textPath, textBody, "X-Service-SSE", "enable"},
