@@ -189,6 +189,7 @@ func (c *configuration) warn() {
 		{"TLS_KEY_FILE", c.TLSKeyFile},
 		{"CONSOLE_TOKEN_FILE", c.ConsoleTokenFile},
 		{"OIDC_CLIENT_SECRET_FILE", c.OIDCClientSecretFile},
+		{"UPSTREAM_PROXY_FILE", c.UpstreamProxyFile},
 	} {
 		if files.IsOpen(secret.path) {
 			c.warnings = append(c.warnings, settings.Prefix+secret.name+": every user of this machine can read the file; chmod o-r")
@@ -208,6 +209,7 @@ func (c *configuration) warn() {
 		{open > most, fmt.Sprintf("MAX_CONNECTIONS: this process may open %d files, too few for %d connections of clients, those to upstream and its own; raise the limit of open files or lower the setting", most, c.MaxConnections)},
 		{c.AccountsFile != "" && (c.UpstreamKey != "" || c.UpstreamKeyFile != ""), "UPSTREAM_KEY: not used, because the accounts file names the accounts and their keys"},
 		{c.AccountsFile != "" && c.teams != nil && c.teams.Account != nil, "TEAMS_FILE: its account is not used, because the accounts file has the rates of each account"},
+		{c.NoProxy != "" && c.UpstreamProxy == "" && c.UpstreamProxyFile == "", "NO_PROXY: not used, because no proxy is set; UPSTREAM_PROXY sets one"},
 		{c.RedisURL == "", "REDIS_URL: not set, so quotas and tasks live in this process's memory and are lost when it ends"},
 		{c.RedisURL != "" && c.DirectoryFile != "", "DIRECTORY_FILE: not used, because the directory is in Redis"},
 		{c.RedisURL == "" && c.StateDir != "", "STATE_DIR: not used, because the directory is not in Redis"},

@@ -143,11 +143,11 @@ func (p consoleParts) access(audit *console.Registry) access.Deps {
 			SignOns:  p.bounds.add("the console's sign-ons: 300 begun from one address in ten minutes"),
 		},
 	}
+	secret := rereading(p.OIDCClientSecretFile, p.OIDCClientSecret)
 	if p.kept.redis != nil {
-		deps.Shared, deps.Secret = access.NewRedis(p.kept.redis, p.RedisTimeout), token.signing(p.OIDCClientSecret, &p.force.key)
+		deps.Shared, deps.Secret = access.NewRedis(p.kept.redis, p.RedisTimeout), token.signing(secret, &p.force.key)
 	}
 	if p.OIDCIssuer != "" {
-		secret := rereading(p.OIDCClientSecretFile, p.OIDCClientSecret)
 		deps.Issuer = oidc.NewClient(oidc.ClientConfig{
 			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: func() string { return secret().Reveal() }, Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Trip: p.tunnel().Transport(),
 		})

@@ -106,14 +106,14 @@ func (c *consoleToken) look() {
 }
 
 // signing returns a function for the secret that signs the sessions in Redis: the token, else the client's secret at the issuer, else
-// the upstream key. All replicas have the same one, and Redis has none of them.
-func (c *consoleToken) signing(client upstream.Secret, key *atomic.Pointer[upstream.Secret]) func() []byte {
+// the upstream key, each as it is now. All replicas have the same one, and Redis has none of them.
+func (c *consoleToken) signing(client func() upstream.Secret, key *atomic.Pointer[upstream.Secret]) func() []byte {
 	return func() []byte {
 		if digest, set := c.sha256(); set {
 			return digest[:]
 		}
-		if client != "" {
-			return []byte(client.Reveal())
+		if secret := client(); secret != "" {
+			return []byte(secret.Reveal())
 		}
 		return []byte(key.Load().Reveal())
 	}

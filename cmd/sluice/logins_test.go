@@ -91,25 +91,35 @@ func TestTheTokenIsTooLongToGuess(t *testing.T) {
 	}
 }
 
-// TestWhatSignsSessions: the token takes precedence over the client's secret, and that over the upstream key, which may change at
-// run time.
+// TestWhatSignsSessions: the token takes precedence over the client's secret, and that over the upstream key. Both secrets may change at
+// run time; a file that cannot be read leaves the secret that was read last.
 func TestWhatSignsSessions(t *testing.T) {
 	var key atomic.Pointer[upstream.Secret]
 	keys := []upstream.Secret{"first-CANARY", "second-CANARY"}
 	key.Store(&keys[0])
 	sum := sha256.Sum256([]byte(operatorsToken))
+	rotated := write(t, "client-CANARY")
+	client, none := rereading(rotated, "client-CANARY"), rereading("", "")
 	for want, secret := range map[string]func() []byte{
-		string(sum[:]):  (&consoleToken{path: write(t, operatorsToken)}).signing("client-CANARY", &key),
-		"client-CANARY": new(consoleToken).signing("client-CANARY", &key),
-		"first-CANARY":  new(consoleToken).signing("", &key),
+		string(sum[:]):  (&consoleToken{path: write(t, operatorsToken)}).signing(client, &key),
+		"client-CANARY": new(consoleToken).signing(client, &key),
+		"first-CANARY":  new(consoleToken).signing(none, &key),
 	} {
 		if got := secret(); string(got) != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	key.Store(&keys[1])
-	if got := new(consoleToken).signing("", &key)(); string(got) != "second-CANARY" {
+	if got := new(consoleToken).signing(none, &key)(); string(got) != "second-CANARY" {
 		t.Errorf("%q after the upstream key was replaced", got)
+	}
+	for _, change := range []func() error{
+		func() error { return os.WriteFile(rotated, []byte("rotated-CANARY"), 0o600) }, func() error { return os.Remove(rotated) },
+	} {
+		must(t, change())
+		if got := new(consoleToken).signing(client, &key)(); string(got) != "rotated-CANARY" {
+			t.Errorf("%q after the client's secret was replaced", got)
+		}
 	}
 }
 

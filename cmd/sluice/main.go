@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -31,6 +32,7 @@ func main() {
 	}()
 	environ := os.Environ()
 	forgetSecrets()
+	forgetProxies()
 	os.Exit(run(ctx, program{environ, os.Stdout, os.Stderr}, os.Args[1:]))
 }
 
@@ -39,6 +41,15 @@ func main() {
 func forgetSecrets() {
 	for _, name := range append([]string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}, settings.Secrets...) {
 		_ = os.Unsetenv(name)
+	}
+}
+
+// forgetProxies removes the environment's proxies, which libraries would use: the exporters of telemetry, and Go's default client. Only
+// SLUICE_UPSTREAM_PROXY is a way out.
+func forgetProxies() {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} { // all that net/http and gRPC read
+		_ = os.Unsetenv(name)
+		_ = os.Unsetenv(strings.ToLower(name))
 	}
 }
 

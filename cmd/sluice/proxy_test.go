@@ -1,8 +1,12 @@
 package main
 
 import (
+	"net"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/gateway/simulator"
 	"sluice/gateway/upstream/upstreamtest"
@@ -36,4 +40,57 @@ func TestServingThroughTheHousesProxy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Telemetry reaches its collector directly, whatever proxy the environment names.
+func TestTheEnvironmentsProxyGetsNoTelemetry(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []string{"http/protobuf", "grpc"} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			proxy, collector := newDoor(t), newDoor(t)
+			way := "http://" + proxy.address
+			serve := exec.Command("sluice", "serve")
+			said := newTranscript()
+			serve.Stdout, serve.Stderr = said, said
+			serve.Env = []string{
+				"PATH=" + os.Getenv("PATH"), "HTTP_PROXY=" + way, "HTTPS_PROXY=" + way, "http_proxy=" + way, "https_proxy=" + way,
+				"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
+				"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=off",
+				"OTEL_METRICS_EXPORTER=otlp", "OTEL_METRIC_EXPORT_INTERVAL=100", "OTEL_EXPORTER_OTLP_PROTOCOL=" + protocol,
+				"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + strings.Replace(collector.address, "127.0.0.1", "0.0.0.0", 1), // libraries never use a proxy for 127.0.0.1
+			}
+			must(t, serve.Start())
+			defer func() { _ = serve.Process.Kill(); _ = serve.Wait() }()
+			select {
+			case <-collector.came:
+			case <-proxy.came:
+				t.Error("the proxy got the telemetry")
+			case <-time.After(patience):
+				t.Errorf("nothing was sent:\n%s", said.bytes())
+			}
+		})
+	}
+}
+
+// door is a listener that reports its first connection.
+type door struct {
+	address string
+	came    chan struct{} // closed at the first connection
+}
+
+func newDoor(t *testing.T) door {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	d := door{listener.Addr().String(), make(chan struct{})}
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		_ = conn.Close()
+		close(d.came)
+	}()
+	return d
 }

@@ -1,21 +1,23 @@
 package main
 
 import (
+	"sync/atomic"
+
 	"sluice/cmd/sluice/files"
 	"sluice/gateway/upstream"
 )
 
-// rereading returns a function that reads a secret's file, and returns the secret at the start if the file cannot be read.
+// rereading returns a function that reads a secret's file. While the file cannot be read, it returns the secret that was read last.
 func rereading(path string, was upstream.Secret) func() upstream.Secret {
+	var last atomic.Pointer[upstream.Secret]
+	last.Store(&was)
 	return func() upstream.Secret {
-		if path == "" {
-			return was
+		if path != "" {
+			if secret, err := files.Secret(path); err == nil {
+				last.Store(&secret)
+			}
 		}
-		secret, err := files.Secret(path)
-		if err != nil {
-			return was
-		}
-		return secret
+		return *last.Load()
 	}
 }
 

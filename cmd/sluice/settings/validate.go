@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -42,6 +43,7 @@ func (s *Settings) validate(fs *Faults) {
 		{"UPSTREAM_KEY_FILE", files.IsKey(s.UpstreamKey) || s.UpstreamKeyFile == "" || s.AccountsFile != ""},
 		{"UPSTREAM_PROXY", isProxy(s.UpstreamProxy) || s.UpstreamProxyFile != ""},
 		{"UPSTREAM_PROXY_FILE", isProxy(s.UpstreamProxy) || s.UpstreamProxyFile == ""},
+		{"NO_PROXY", !slices.ContainsFunc(strings.Split(s.NoProxy, ","), isNoPlace)},
 		{"HEADER_PREFIX", headerPrefixForm.MatchString(s.HeaderPrefix)},
 		{"WORKSPACE", isHeaderValue(s.Workspace)},
 		{"DATA_INSPECTION", isHeaderValue(s.DataInspection)},
@@ -122,6 +124,26 @@ func isRedisURL(secret upstream.Secret) bool {
 func isProxy(address upstream.Secret) bool {
 	_, err := upstream.ParseTunnel(address, "")
 	return err == nil
+}
+
+// placeForm is a host, or a domain with the hosts below it. * is every host.
+var placeForm = regexp.MustCompile(`^(\*|(\*?\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?)$`)
+
+// isNoPlace reports whether an element of NO_PROXY could never match: the library takes it for a host of that name.
+func isNoPlace(element string) bool {
+	element = strings.TrimSpace(element)
+	if strings.Contains(element, "/") {
+		_, err := netip.ParsePrefix(element)
+		return err != nil
+	}
+	if host, port, err := net.SplitHostPort(element); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return true
+		}
+		element = host
+	}
+	_, err := netip.ParseAddr(strings.Trim(element, "[]"))
+	return element != "" && err != nil && !placeForm.MatchString(element)
 }
 
 func isHeaderValue(value string) bool { return value != "" && isVisible(value, 0x20) }

@@ -51,6 +51,18 @@ func TestHostNames(t *testing.T) {
 	}
 }
 
+func TestPlacesWithoutTheProxy(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "*": true, ".example.com,*.example.org, a_1.example ,localhost": true, "10.0.0.0/8,fd00::/8,192.0.2.1,[::1]:8080,::1,a.example:443": true,
+		"10.0.0.0/33": false, "http://a.example": false, "a.example b.example": false, "a.example;b.example": false, "a.example:port": false, "a.*.example": false, "é.example": false,
+	} {
+		_, err := Load([]string{Prefix + "UPSTREAM_URL=http://127.0.0.1:1/api/v1", Prefix + "UPSTREAM_KEY=sk-upstream", Prefix + "NO_PROXY=" + text})
+		if (err == nil) != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func FuzzParseSize(f *testing.F) {
 	f.Add("64MiB")
 	f.Add("9999999999999999999GiB")
