@@ -149,7 +149,7 @@ func (d *deadline) end(err error) (early bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waiting--
-	if err == nil || !IsTimeout(err) || !d.wanted.IsZero() && !d.wanted.After(d.inForce) {
+	if err == nil || !d.wanted.IsZero() && !d.wanted.After(d.inForce) || !IsTimeout(err) { // the last takes most, and stack
 		return false
 	}
 	return d.enforce() == nil
