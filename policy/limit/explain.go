@@ -2,7 +2,9 @@ package limit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"sluice/policy/unit"
@@ -129,20 +131,60 @@ func WaitText(d time.Duration) string {
 // what is left after this hold, and the seconds until it is full or resets. The syntax is that of an IETF draft; only this file knows
 // it. They are empty without limits.
 func (v *Verdict) Fields() (policy, left string) {
-	b := make([]byte, 0, 512) // room for both, on the stack: every request of a limited team has them
-	for i := range v.Limits {
-		s := &v.Limits[i]
-		b = strconv.AppendInt(append(appendName(b, i, s), ";q="...), min(s.Limit, largestField), 10)
-		b = strconv.AppendInt(append(b, ";w="...), int64(s.Window/time.Second), 10)
+	if len(v.Limits) == 0 {
+		return "", ""
 	}
-	half := len(b)
+	b := make([]byte, 0, 512) // on the stack: every request of a limited team has this field
 	for i := range v.Limits {
 		s := &v.Limits[i]
 		b = strconv.AppendInt(append(appendName(b, i, s), ";r="...), min(s.Left, largestField), 10)
 		b = strconv.AppendInt(append(b, ";t="...), int64((s.Reset+time.Second-1)/time.Second), 10)
 	}
-	text := string(b)
-	return text[:half], text[half:]
+	return v.policy(), string(b)
+}
+
+// policies keeps values of RateLimit-Policy, which are the same until a limit changes, by the units that requests are charged in.
+type policies [1 << unit.Count]atomic.Pointer[policyField]
+
+type policyField struct {
+	of   []Standing
+	text string
+}
+
+// is reports whether the value is that of these limits.
+func (p *policyField) is(limits []Standing) bool {
+	if p == nil || len(p.of) != len(limits) {
+		return false
+	}
+	for i := range limits {
+		if a, b := &p.of[i], &limits[i]; a.Unit != b.Unit || a.Period != b.Period || a.Scope != b.Scope || a.Limit != b.Limit || a.Window != b.Window {
+			return false
+		}
+	}
+	return true
+}
+
+// policy is the value of RateLimit-Policy.
+func (v *Verdict) policy() string {
+	if v.kept == nil {
+		return policyOf(v.Limits)
+	}
+	kept := v.kept.Load()
+	if !kept.is(v.Limits) {
+		kept = &policyField{slices.Clone(v.Limits), policyOf(v.Limits)}
+		v.kept.Store(kept)
+	}
+	return kept.text
+}
+
+func policyOf(limits []Standing) string {
+	var b []byte
+	for i := range limits {
+		s := &limits[i]
+		b = strconv.AppendInt(append(appendName(b, i, s), ";q="...), min(s.Limit, largestField), 10)
+		b = strconv.AppendInt(append(b, ";w="...), int64(s.Window/time.Second), 10)
+	}
+	return string(b)
 }
 
 // largestField is the largest integer of a structured field. Amounts of money are in parts of the currency, and may be larger.

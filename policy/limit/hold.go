@@ -58,17 +58,20 @@ type Held struct {
 	Shared   bool        // it was taken from Outside by the share of this process, not in Redis
 }
 
-// HeldOf is the hold as it is admitted on a date, taken from the rates.
-func HeldOf(h *Hold, date *Calendar, rates RateSet) *Held {
+// HeldOf is the hold as it is admitted on a date, without the rates that it is taken from. t are the terms of its team and key.
+func HeldOf(h *Hold, t *Terms, date *Calendar) *Held {
 	held := new(Held)
-	heldOf(held, h, date, rates)
+	heldOf(held, h, t, date)
 	return held
 }
 
 // heldOf is HeldOf into a zero Held of the caller's.
-func heldOf(to *Held, h *Hold, date *Calendar, rates RateSet) {
+func heldOf(to *Held, h *Hold, t *Terms, date *Calendar) {
 	to.ID, to.Team, to.Account, to.Model, to.Endpoint = h.ID, h.Team.ID, accountOf(h.Account), h.Model, h.Endpoint
-	to.Tag, to.Key, to.Amounts, to.Task, to.Rates = h.Inner(ScopeTag), h.Inner(ScopeKey), h.Amounts, h.Task, rates
+	to.Tag, to.Key, to.Amounts, to.Task = h.Inner(ScopeTag), Inner(h.Key), h.Amounts, h.Task
+	if key := t.Of(ScopeKey); key.Name == h.Key {
+		to.Key = key.counted
+	}
 	to.Day, to.Month = date.Day, date.Month
 	if teams.IsOutside(h.Team.ID) {
 		to.Document = h.Team

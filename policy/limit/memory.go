@@ -135,7 +135,8 @@ func (a *account) read(s *State, t *Terms, h *Hold, now time.Time) (of [TeamScop
 // hold places a hold, and brings the state up to date with it.
 func (a *account) hold(h *Hold, t *Terms, s *State, of [TeamScopes]*tally, now time.Time) {
 	held := &heldIn{of: of, due: now.Add(h.Lease), since: now}
-	heldOf(&held.Held, h, &s.Date, s.takes(t))
+	heldOf(&held.Held, h, t, &s.Date)
+	held.Rates = s.takes(t)
 	for k := range ScopeKind(TeamScopes) {
 		if k == ScopeTeam || t.Of(k).Quoted {
 			if of[k] == nil {

@@ -49,6 +49,7 @@ type Scope struct {
 	Quotas [QuotaCount]int64     // None: not set
 	// Document has the quotas of a scope outside of the teams, like a team's; its id is no team's. Nil: the scope has rates only.
 	Document *teams.Team
+	counted  Inner  // how holds name a key that has limits
 	limits   uint32 // bits of the rates and quotas that the files set, by their numbers
 }
 
@@ -109,11 +110,7 @@ func (s RateSet) Has(unit int) bool { return s&(1<<unit) != 0 }
 // RateSet names the rates that are set.
 func (t *Terms) RateSet() (set RateSet) {
 	for k := range ScopeKind(TeamScopes) {
-		for i := range t.Of(k).Rates {
-			if t.Of(k).Rates[i].Limit > 0 {
-				set |= 1 << (RateCount*int(k) + i)
-			}
-		}
+		set |= RateSet(t.Of(k).limits&(1<<RateCount-1)) << (RateCount * int(k))
 	}
 	return set
 }

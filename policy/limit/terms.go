@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"sync/atomic"
 	"time"
 
 	"sluice/policy/teams"
@@ -25,6 +26,8 @@ type Terms struct {
 	Inner  [InnerScopes]Scope // inside the team, by kind
 	Tasks  int64              // None: any number
 	Shadow bool
+
+	policies *policies // copies share them; nil: nothing is kept
 }
 
 // TermsFor returns a team's limits and those of one of its keys, by id. A nil team has none.
@@ -39,14 +42,18 @@ func TermsFor(t *teams.Team, key string) Terms {
 }
 
 // keyScope is the limits of a key.
-func keyScope(k *teams.Key) Scope { return ScopeOf(ScopeKey, k.ID, k.Rates, k.Quotas) }
+func keyScope(k *teams.Key) Scope {
+	s := ScopeOf(ScopeKey, k.ID, k.Rates, k.Quotas)
+	s.counted = InnerOf(k.ID, s.Quoted)
+	return s
+}
 
 // TermsOf returns a team's limits without those of its keys. A nil team has none.
 func TermsOf(t *teams.Team) (l Terms) {
 	if t == nil {
 		t = &teams.Team{}
 	}
-	l = Terms{Scope: ScopeOf(ScopeTeam, "", t.Rates, t.Quotas), Tasks: None, Shadow: t.Shadow}
+	l = Terms{Scope: ScopeOf(ScopeTeam, "", t.Rates, t.Quotas), Tasks: None, Shadow: t.Shadow, policies: new(policies)}
 	l.Inner[ScopeTag-1] = ScopeOf(ScopeTag, "", nil, t.TagQuotas)
 	l.Inner[ScopeKey-1] = ScopeOf(ScopeKey, "", nil, nil)
 	if t.OpenTasks > 0 {
@@ -68,6 +75,14 @@ func TermsOn(team *teams.Team, now, day *Calendar) Terms {
 		}
 	}
 	return t
+}
+
+// policyFor is where the value of RateLimit-Policy is kept for a request of these amounts; nil: nowhere.
+func (t *Terms) policyFor(amounts *Amounts) *atomic.Pointer[policyField] {
+	if t.policies == nil {
+		return nil
+	}
+	return &t.policies[amounts.Units()]
 }
 
 // Of returns the scope of a kind.

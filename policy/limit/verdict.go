@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"sluice/policy/teams"
@@ -36,6 +37,8 @@ type Verdict struct {
 	Owed   *Charge       // a charge that still has to give the hold back; nil: none
 	Limits []Standing    // every limit that the request is charged in; nil: none
 	Hidden *Verdict      // the refusal by the team, its key, its tag or the house, if a rate outside with a longer wait replaces it; nil: none
+
+	kept *atomic.Pointer[policyField] // for requests that are charged in the same units by the same terms; nil: nothing is kept
 }
 
 // Standing is one limit of a team, and how much of it is taken.
@@ -97,13 +100,15 @@ func (b *Balance) quota(s *Scope, q int, name string, date *Calendar, at time.Ti
 func (s *State) Verdict(t *Terms, h *Hold) (v Verdict) {
 	if !teams.IsOutside(h.Team.ID) { // clients do not see the limits of outside accounts
 		v.Limits = s.limits(t, h)
+		v.kept = t.policyFor(&h.Amounts)
 	}
 	if s.Fault != LimitNone {
 		v.blame(s, t, h)
 	}
 	if s.Outcome != Refused {
 		if v.Held = s.Made; v.Held == nil {
-			v.Held = HeldOf(h, &s.Date, s.takes(t))
+			v.Held = HeldOf(h, t, &s.Date)
+			v.Held.Rates = s.takes(t)
 		}
 	}
 	return v

@@ -77,6 +77,16 @@ func (a Amounts) Valid() bool {
 	return true
 }
 
+// Units names the units of which there is an amount, by bits.
+func (a *Amounts) Units() (set uint) {
+	for i, n := range a {
+		if n > 0 {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
 // Make reports whether the amounts include something that requests make, such as images: then the request's money is
 // exact.
 func (a *Amounts) Make() bool {

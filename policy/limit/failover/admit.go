@@ -175,7 +175,7 @@ func (s *Failover) admitHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, c
 	v, err := s.decideHere(b, l, h, t, cause, state)
 	if v.Held == nil && state == maybeInRedis { // Redis may have placed it and used the loan: a settlement gives both back
 		date := s.dated(s.Now())
-		held := limit.HeldOf(h, &date, 0)
+		held := limit.HeldOf(h, t, &date)
 		held.Local = true
 		b.spend(l, &spent{held: held, due: s.Now().Add(h.Lease), state: maybeInRedis}, s.Now())
 		s.queue.retain(job{charge: &limit.Charge{Held: held, Team: h.Team}})

@@ -65,7 +65,8 @@ func newAdmission(t *team, day *today, h *limit.Hold, l *Loan, known version) *a
 	w := t.wired(h.Team, h.Key)
 	a.hold, a.loan, a.seq, a.err = h, l, known.seq, nil
 	a.kind = admissionKind{w.planFor(&h.Amounts), day, known.epoch, l.Name, h.Task}
-	a.held = limit.HeldOf(h, &day.Calendar, a.kind.plan.rateSet)
+	a.held = limit.HeldOf(h, &w.terms, &day.Calendar)
+	a.held.Rates = a.kind.plan.rateSet
 	a.lease, a.key, a.text = h.Lease.Microseconds(), a.team.hold+h.ID, appendHold(a.text[:0], a.held)
 	a.lent = appendNumbers(a.lent[:0], l.Most[:])
 	for i := range a.kind.plan.rates {

@@ -52,17 +52,12 @@ type planFields struct {
 
 // planFor returns the plan for amounts.
 func (w *wiredTerms) planFor(amounts *limit.Amounts) *plan {
-	mask := 0
-	for unit, n := range amounts {
-		if n > 0 {
-			mask |= 1 << unit
-		}
+	kept := &w.plans[amounts.Units()]
+	p := kept.Load()
+	if p == nil {
+		p = newPlan(w, amounts)
+		kept.Store(p)
 	}
-	if p := w.plans[mask].Load(); p != nil {
-		return p
-	}
-	p := newPlan(w, amounts)
-	w.plans[mask].Store(p)
 	return p
 }
 
