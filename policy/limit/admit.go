@@ -9,7 +9,7 @@ import (
 
 // Admit places a hold in all of its accounts and units, or refuses it and takes nothing. The error is about the state, never about the
 // team.
-func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
+func (m *Memory) Admit(_ context.Context, h *Hold) (v Verdict, err error) {
 	h = h.OnAccount()
 	a := m.teams.Get(h.Team.ID)
 	t := a.termsFor(h.Team, h.Key)
@@ -17,17 +17,19 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 		return v, nil
 	}
 	others := h.Outer()
-	h.Uncounted(m.seeds.without)
+	h.Uncounted(m.without)
+	in := make([]*account, len(others))
 	for i := range others {
-		seed(m, others[i].Team)
+		in[i] = seeded(m, others[i].Team.ID)
 	}
-	v, err := verdictOf(a, h, t)
-	if err == nil && others != nil {
-		v, err = admitOuter(m, h, others, v)
+	if err = verdictOf(&v, a, h, t); err == nil && others != nil {
+		err = admitOuter(m, h, others, in, &v)
 	}
 	switch {
-	case err != nil || len(h.Rated()) == 0:
-		return v, err
+	case err != nil:
+		return Verdict{}, err
+	case len(h.Rated()) == 0:
+		return v, nil
 	case v.Held == nil:
 		fault, wait := m.outside.look(h.Rated(), &h.Amounts, 1)
 		return v.OrOutside(fault, wait, h), nil
@@ -44,10 +46,10 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (Verdict, error) {
 	return v, nil
 }
 
-// admitOuter places the holds in the accounts outside of the team, of which v is the verdict.
-func admitOuter(m *Memory, h *Hold, others []Hold, v Verdict) (Verdict, error) {
+// admitOuter places the holds in their accounts outside of the team, of which v is the verdict, and brings that up to date.
+func admitOuter(m *Memory, h *Hold, others []Hold, in []*account, v *Verdict) error {
 	all := make([]Verdict, 1, 2)
-	if all[0] = v; v.Held != nil {
+	if all[0] = *v; v.Held != nil {
 		own := *v.Held // the one in the accounts never changes
 		all[0].Held = &own
 	}
@@ -56,21 +58,19 @@ func admitOuter(m *Memory, h *Hold, others []Hold, v Verdict) (Verdict, error) {
 		if v.Held == nil { // nothing is placed: only the wait is needed
 			o.ID = ""
 		}
-		a := m.teams.Get(o.Team.ID)
-		t := a.termsFor(o.Team, "")
-		more, err := verdictOf(a, o, t)
-		if err != nil {
-			return Verdict{}, err
+		all = append(all, Verdict{})
+		if err := verdictOf(&all[1+i], in[i], o, in[i].termsFor(o.Team, "")); err != nil {
+			return err
 		}
-		all = append(all, more)
 	}
 	among, back := Among(h, all)
 	for _, held := range back {
 		if _, err := m.settle(h.Release(held)); err != nil {
-			return Verdict{}, err
+			return err
 		}
 	}
-	return *among, nil
+	*v = *among
+	return nil
 }
 
 // Settle charges a hold, once, with what the request used, in all of its accounts. It reports whether this call did.

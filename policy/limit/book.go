@@ -73,10 +73,9 @@ func (b *book) countedAs(day int, name string, own bool) string {
 	return Other
 }
 
-// read reads what a name used and holds on a date, and returns the day's tally that counts it; nil: none yet. A day of the month that
+// read adds what a name used and holds on a date to a zero Balance, and returns the day's tally that counts it; nil: none yet. A day of the month that
 // counts the name under [Other] adds all that Other used, so that the name never passes its month.
 func (b *book) read(date *Calendar, name string, own bool, to *Balance) (in *tally) {
-	to.Other, to.Used, to.Held = false, [QuotaCount]int64{}, [QuotaCount]int64{}
 	if in = b[0][date.Day][name]; in != nil {
 		to.add(0, in)
 		to.add(1, in.month)

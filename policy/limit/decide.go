@@ -107,6 +107,9 @@ func (s *State) Judge(t *Terms, h *Hold) Verdict {
 // or a quota allows, or, for images, more money. Tokens are estimates, and an estimate is never too large. It does not read the
 // accounts.
 func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
+	if !h.Amounts.Make() {
+		return Verdict{}, false
+	}
 	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
 		if scope := t.Of(k); scope.Set && !t.Shadow {
 			if fault, never := h.neverOf(scope); never {
@@ -130,11 +133,8 @@ func (h *Hold) neverOutside(from, to ScopeKind) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// neverOf is NeverFits for a scope.
+// neverOf is NeverFits for a scope, of a request that makes something.
 func (h *Hold) neverOf(s *Scope) (fault Standing, ok bool) {
-	if !h.Amounts.Make() {
-		return Standing{}, false
-	}
 	for u := range s.Rates {
 		if r := &s.Rates[u]; unit.Table[u].AtOnce > 0 && r.Limit > 0 && h.Amounts[u] > r.Burst {
 			return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true

@@ -28,7 +28,6 @@ type Memory struct {
 
 	teams   PerTeam[account]
 	outside outside
-	seeds   memorySeeds
 	dry     atomic.Bool               // buckets that are new now are empty instead of full
 	counted atomic.Pointer[OpenHolds] // as Maintain last counted them; nil: not yet
 }
@@ -59,6 +58,7 @@ type account struct {
 	holds   map[string]*heldIn
 	due     leases
 	ledger  ledger
+	seed    memorySeed // of an account outside of the teams
 }
 
 // heldIn is a hold in memory: held or expired.
@@ -84,40 +84,43 @@ func (a *account) termsFor(t *teams.Team, key string) *Terms { return a.terms.Fo
 
 // Place is Admit without the scopes outside of the team, and returns the whole state. A hold without an id is not placed: only the
 // state is returned.
-func (m *Memory) Place(h *Hold, t *Terms) (State, error) {
-	return m.teams.Get(h.Team.ID).admit(h, t)
+func (m *Memory) Place(h *Hold, t *Terms) (s State, err error) {
+	err = m.teams.Get(h.Team.ID).admit(h, t, &s)
+	return s, err
 }
 
 // verdictOf is admit with the verdict alone. The state is large: without it in their frames, callers keep within a small stack.
-func verdictOf(a *account, h *Hold, t *Terms) (Verdict, error) {
-	s, err := a.admit(h, t)
-	if err != nil {
-		return Verdict{}, err
+func verdictOf(v *Verdict, a *account, h *Hold, t *Terms) error {
+	var s State
+	err := a.admit(h, t, &s)
+	if err == nil {
+		*v = s.Verdict(t, h)
 	}
-	return s.Verdict(t, h), nil
+	return err
 }
 
-func (a *account) admit(h *Hold, t *Terms) (s State, err error) {
+// admit places a hold, and fills in a state that is zero.
+func (a *account) admit(h *Hold, t *Terms, s *State) error {
 	if !h.Amounts.Valid() {
-		return s, ErrAmounts
+		return ErrAmounts
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.time()
 	a.sweep(now, sweepBatch)
 	s.Fault = LimitNone
-	of := a.read(&s, t, h, now)
+	of := a.read(s, t, h, now)
 	rates := a.rated(t, h, now)
 	if a.holds[h.ID] != nil {
 		s.Outcome = Admitted
 	} else if s.decide(t, h, &rates.waits); s.Outcome != Refused && h.ID != "" {
-		a.hold(h, t, &s, of, now)
+		a.hold(h, t, s, of, now)
 		if s.Outcome == Admitted {
 			rates.take(t, &h.Amounts, now)
 		}
 	}
-	rates.fill(t, &s)
-	return s, nil
+	rates.fill(t, s)
+	return nil
 }
 
 // read fills in the state without the buckets. It returns the tally of each scope; nil: the scope has none yet.

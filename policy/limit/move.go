@@ -44,7 +44,12 @@ func (h *Hold) in(id string) bool {
 }
 
 // NeverFits is [Hold.NeverFits] for the limits of the new account.
-func (m *Move) NeverFits() (Verdict, bool) { return m.To.neverOutside(ScopeAccount, ScopeAccount) }
+func (m *Move) NeverFits() (Verdict, bool) {
+	if !m.To.Amounts.Make() {
+		return Verdict{}, false
+	}
+	return m.To.neverOutside(ScopeAccount, ScopeAccount)
+}
 
 // Done is the hold after the move. placed is the result of placing Place; nil: none.
 func (m *Move) Done(placed *Held) *Held {
@@ -79,14 +84,13 @@ func (m *Memory) Move(_ context.Context, from *Held, to *Hold) (Verdict, error) 
 	if v, never := move.NeverFits(); never {
 		return v, nil
 	}
-	move.To.Uncounted(m.seeds.without)
+	move.To.Uncounted(m.without)
 	var placed *Held
 	if o := move.Place; o != nil {
-		seed(m, o.Team)
-		a := m.teams.Get(o.Team.ID)
+		a := seeded(m, o.Team.ID)
 		t := a.termsFor(o.Team, "")
-		v, err := verdictOf(a, o, t)
-		if err != nil {
+		var v Verdict
+		if err := verdictOf(&v, a, o, t); err != nil {
 			return Verdict{}, err
 		}
 		if placed = v.Held; placed == nil {

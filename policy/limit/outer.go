@@ -111,8 +111,9 @@ func Among(h *Hold, all []Verdict) (v *Verdict, back []*Held) {
 	}
 	if at < 0 {
 		v = &all[0]
-		for i := range all[1:] {
-			v.Held.Outer = append(v.Held.Outer, all[1+i].Held)
+		v.Held.Outer = make([]*Held, len(all)-1)
+		for i := range v.Held.Outer {
+			v.Held.Outer[i] = all[1+i].Held
 		}
 		return v, nil
 	}

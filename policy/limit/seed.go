@@ -7,47 +7,46 @@ import (
 	"sluice/policy/teams"
 )
 
-// memorySeeds says which accounts outside of the teams count all that the teams used. An account without quotas is not charged: a
+// memorySeed says whether an account outside of the teams counts all that the teams used. An account without quotas is not charged: a
 // request that is admitted without it makes its count incomplete.
-type memorySeeds struct{ of PerTeam[memorySeed] }
-
 type memorySeed struct {
 	state atomic.Int32
 	turn  sync.Mutex // held while seeding
 }
 
-// The states. Seeding ends in seeded unless a request was admitted without the accounts meanwhile.
+// The states. Seeding ends in complete unless a request was admitted without the accounts meanwhile.
 const (
 	unseeded int32 = iota
 	seeding
-	seeded
+	complete
 )
 
 // without notes that a request was admitted without an account outside of its team.
-func (s *memorySeeds) without(id string) {
-	if of := s.of.Known(id); of != nil && of.state.Load() != unseeded { // a load costs less than a store
-		of.state.Store(unseeded)
+func (m *Memory) without(id string) {
+	if a := m.teams.Known(id); a != nil && a.seed.state.Load() != unseeded { // a load costs less than a store
+		a.seed.state.Store(unseeded)
 	}
 }
 
-// seed makes sure that an account outside of the teams counts what the teams used and hold in the running day and month. Its count may
+// seeded returns an account outside of the teams, which counts what the teams used and hold in the running day and month. Its count may
 // be too large, by what is admitted meanwhile and by what requests in flight hold and will not use.
-func seed(m *Memory, document *teams.Team) {
-	s := m.seeds.of.Get(document.ID)
-	for s.state.Load() != seeded {
+func seeded(m *Memory, id string) *account {
+	a := m.teams.Get(id)
+	s := &a.seed
+	for s.state.Load() != complete {
 		s.turn.Lock()
-		if s.state.Load() != seeded {
+		if s.state.Load() != complete {
 			s.state.Store(seeding)
-			catchUp(m, document.ID)
-			s.state.CompareAndSwap(seeding, seeded)
+			catchUp(m, a, id)
+			s.state.CompareAndSwap(seeding, complete)
 		}
 		s.turn.Unlock()
 	}
+	return a
 }
 
 // catchUp increases the use of an account to what all teams used and hold of it, if that is more than it used and holds.
-func catchUp(m *Memory, id string) {
-	own := m.teams.Get(id)
+func catchUp(m *Memory, own *account, id string) {
 	date, has := own.taken()
 	missing := Taken{}.Minus(has)
 	at, only := teams.AccountOfQuotas(id)
