@@ -160,9 +160,17 @@ func newSums(fields *dayFields, t *team, charges []*limit.Charge) (s sums) {
 			}
 		}
 		for i, of := range entries.names {
-			name, sum := of.name(), &entries.sums[i]
-			s.ledger = add(s.ledger, name+"|"+string(word), sum.used[unit])
-			s.ledger = add(s.ledger, name+"|"+string(word)+estimatedPart, sum.doubt[unit])
+			sum := &entries.sums[i]
+			if sum.used[unit]|sum.doubt[unit] == 0 {
+				continue
+			}
+			field := of.name() + "|" + string(word)
+			if n := sum.used[unit]; n != 0 {
+				s.ledger = append(s.ledger, field, n)
+			}
+			if n := sum.doubt[unit]; n != 0 {
+				s.ledger = append(s.ledger, field+estimatedPart, n)
+			}
 		}
 	}
 	for i, of := range entries.names {
@@ -196,13 +204,6 @@ func (s *sums) rate(w *wiredTerms, c *limit.Charge) {
 			s.rates[at].given += limit.Giving(r.rate, -over)
 		}
 	}
-}
-
-func add(list []any, field string, n int64) []any {
-	if n == 0 {
-		return list
-	}
-	return append(list, field, n)
 }
 
 // batched reads the reply to a batch, and reports whether all charges were settled. If not, none was: settle.lua has to look at each.
