@@ -16,7 +16,7 @@ type Loads struct {
 	*limit.Fleet       // divides the limits on requests in flight among the replicas
 	budget       int64 // bytes of all bodies
 	bytes        atomic.Int64
-	teams        limit.PerTeam[Load]
+	teams        teams.PerTeam[Load]
 }
 
 // Load is what one team has under way.
@@ -29,7 +29,7 @@ type Load struct {
 // New returns empty loads of one of the fleet's replicas, with a budget in bytes.
 func New(fleet *limit.Fleet, budget int64) *Loads {
 	first := func(string) *Load { return &Load{Reading: make(chan struct{}, 1)} }
-	return &Loads{Fleet: fleet, budget: budget, teams: limit.PerTeam[Load]{First: first}}
+	return &Loads{Fleet: fleet, budget: budget, teams: teams.PerTeam[Load]{First: first}}
 }
 
 // Of is the load of a team.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/policy/unit"
 	"sluice/telemetry"
 )
@@ -41,7 +42,7 @@ type Alike struct {
 
 // allRefusals has the refusals of each team, and those by the house, which hold for every team.
 type allRefusals struct {
-	limit.PerTeam[teamRefusals]
+	teams.PerTeam[teamRefusals]
 	house teamRefusals
 }
 

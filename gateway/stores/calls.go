@@ -6,14 +6,14 @@ import (
 	"slices"
 	"sync"
 
-	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // Calls bounds the concurrent calls of the stores for one team. Otherwise a team that makes more requests than the stores answer
 // would take every connection, and the requests of all others would wait for one until they time out.
 type Calls struct {
 	spare place // of all teams, for admissions beyond their team's own
-	teams limit.PerTeam[teamCalls]
+	teams teams.PerTeam[teamCalls]
 }
 
 // teamCalls are one team's.
@@ -31,7 +31,7 @@ func (p place) Leave() { <-p }
 // NewCalls bounds the concurrent calls of a team to most, at least 2.
 func NewCalls(most int) *Calls {
 	first := func(string) *teamCalls { return &teamCalls{own: make(place, most-1)} }
-	return &Calls{spare: make(place, most), teams: limit.PerTeam[teamCalls]{First: first}}
+	return &Calls{spare: make(place, most), teams: teams.PerTeam[teamCalls]{First: first}}
 }
 
 // wait waits until the team may make a call. The caller MUST leave the place after the call.

@@ -17,7 +17,7 @@ func (m *Memory) Admit(_ context.Context, h *Hold) (v Verdict, err error) {
 		return v, nil
 	}
 	others := h.Outer()
-	h.Uncounted(m.without)
+	h.Uncounted(func(id string) { without(m, id) })
 	in := make([]*account, len(others))
 	for i := range others {
 		in[i] = seeded(m, others[i].Team.ID)
@@ -116,6 +116,37 @@ func (m *Memory) Maintain(context.Context) error {
 	})
 	m.counted.Store(&all)
 	return nil
+}
+
+// Holds returns how many holds were open when Maintain last looked, and when the oldest of them was made: zero if none is
+// open. Until Maintain has run the error is [ErrUncounted].
+func (m *Memory) Holds(context.Context) (open int, oldest time.Time, err error) {
+	if o := m.counted.Load(); o != nil {
+		return o.Count, o.Oldest, nil
+	}
+	return 0, time.Time{}, ErrUncounted
+}
+
+func (a *account) openHolds() (o OpenHolds) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, h := range a.holds {
+		if !h.expired {
+			o.Note(h.since)
+		}
+	}
+	return o
+}
+
+// OpenTasks returns how many tasks of a team are open.
+func (m *Memory) OpenTasks(team string) int64 {
+	a := m.teams.Known(team)
+	if a == nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tasks
 }
 
 // tendBatch is how many holds of one team are charged at a time while no request waits.

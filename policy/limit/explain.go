@@ -140,7 +140,7 @@ func (v *Verdict) Fields() (policy, left string) {
 		b = strconv.AppendInt(append(appendName(b, i, s), ";r="...), min(s.Left, largestField), 10)
 		b = strconv.AppendInt(append(b, ";t="...), int64((s.Reset+time.Second-1)/time.Second), 10)
 	}
-	return v.policy(), string(b)
+	return policyText(v), string(b)
 }
 
 // policies keeps values of RateLimit-Policy, which are the same until a limit changes, by the units that requests are charged in.
@@ -164,8 +164,8 @@ func (p *policyField) is(limits []Standing) bool {
 	return true
 }
 
-// policy is the value of RateLimit-Policy.
-func (v *Verdict) policy() string {
+// policyText is the value of RateLimit-Policy.
+func policyText(v *Verdict) string {
 	if v.kept == nil {
 		return policyOf(v.Limits)
 	}

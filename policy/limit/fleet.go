@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"sync/atomic"
 	"time"
+
+	"sluice/policy/teams"
 )
 
 // Whole is the part of a replica that runs without others: parts are in millionths.
@@ -18,7 +20,7 @@ type Fleet struct {
 	bound  int64
 	grant  atomic.Pointer[grant]
 	leaves atomic.Bool
-	of     [ScopeKey + 1]PerTeam[Slots] // teams, and keys by their ids
+	of     [ScopeKey + 1]teams.PerTeam[Slots] // teams, and keys by their ids
 }
 
 // grant is a part that Redis gave.

@@ -26,7 +26,7 @@ type Memory struct {
 	// Alerts say which thresholds of quotas a charge announces, to Events; nil: none. It is set like Events.
 	Alerts Alerts
 
-	teams   PerTeam[account]
+	teams   teams.PerTeam[account]
 	outside outside
 	dry     atomic.Bool               // buckets that are new now are empty instead of full
 	counted atomic.Pointer[OpenHolds] // as Maintain last counted them; nil: not yet

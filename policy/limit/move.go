@@ -84,7 +84,7 @@ func (m *Memory) Move(_ context.Context, from *Held, to *Hold) (Verdict, error) 
 	if v, never := move.NeverFits(); never {
 		return v, nil
 	}
-	move.To.Uncounted(m.without)
+	move.To.Uncounted(func(id string) { without(m, id) })
 	var placed *Held
 	if o := move.Place; o != nil {
 		a := seeded(m, o.Team.ID)

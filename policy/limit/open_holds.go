@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"context"
 	"encoding/hex"
 	"errors"
 	"time"
@@ -51,34 +50,3 @@ func MadeAt(id string) time.Time {
 
 // ErrUncounted is the error of Holds until the holds have been counted.
 var ErrUncounted = errors.New("the open holds were not counted yet")
-
-// Holds returns how many holds were open when Maintain last looked, and when the oldest of them was made: zero if none is
-// open. Until Maintain has run the error is [ErrUncounted].
-func (m *Memory) Holds(context.Context) (open int, oldest time.Time, err error) {
-	if o := m.counted.Load(); o != nil {
-		return o.Count, o.Oldest, nil
-	}
-	return 0, time.Time{}, ErrUncounted
-}
-
-func (a *account) openHolds() (o OpenHolds) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, h := range a.holds {
-		if !h.expired {
-			o.Note(h.since)
-		}
-	}
-	return o
-}
-
-// OpenTasks returns how many tasks of a team are open.
-func (m *Memory) OpenTasks(team string) int64 {
-	a := m.teams.Known(team)
-	if a == nil {
-		return 0
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.tasks
-}

@@ -17,7 +17,7 @@ func OutsideFor(file *teams.File, model string) []Scope {
 // Outsides keeps the scopes with quotas, which are the same for all requests on an account until the files are read again. The zero
 // Outsides is ready for use, and safe for concurrent use.
 type Outsides struct {
-	of PerTeam[atomic.Pointer[quotedScopes]]
+	of teams.PerTeam[atomic.Pointer[quotedScopes]]
 }
 
 // quotedScopes are the scopes that have these quotas.

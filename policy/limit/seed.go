@@ -22,7 +22,7 @@ const (
 )
 
 // without notes that a request was admitted without an account outside of its team.
-func (m *Memory) without(id string) {
+func without(m *Memory, id string) {
 	if a := m.teams.Known(id); a != nil && a.seed.state.Load() != unseeded { // a load costs less than a store
 		a.seed.state.Store(unseeded)
 	}

@@ -9,13 +9,14 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
 // accounts are the teams' accounts: in Redis, and what this process knows in addition.
 type accounts struct {
 	link
-	teams limit.PerTeam[books]
+	teams teams.PerTeam[books]
 }
 
 // lastKnown is a team's state by Redis's last answer.

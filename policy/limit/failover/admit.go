@@ -8,6 +8,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -29,7 +30,7 @@ func (a *accounts) begin(t *attempt, h *limit.Hold) {
 // lend lends the attempt the part of the day's allowance that it may take.
 func (a *accounts) lend(t *attempt) {
 	now := a.Now()
-	t.loan = t.books.see(t.Hold, a.dated(now).Day, now)
+	t.loan = t.books.see(t.Hold, price.DayOf(a.ofRedis(now)), now)
 	t.Loan = &t.loan.Loan
 }
 

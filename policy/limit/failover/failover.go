@@ -43,9 +43,9 @@ func New(config Config) *Failover {
 	}
 	a := &accounts{
 		link:  link{Config: &config, beating: semaphore.NewWeighted(1), fleet: limit.NewFleet(config.Replicas, config.Now)},
-		teams: limit.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
+		teams: teams.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
 	}
-	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(a.divisor, config.Now), seeds: seeds{of: limit.PerTeam[seed]{First: newSeed}}}, Ledgers: a.Store.Ledgers}
+	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(a.divisor, config.Now), seeds: seeds{of: teams.PerTeam[seed]{First: newSeed}}}, Ledgers: a.Store.Ledgers}
 	a.reached = s.rates.Opened
 	a.fleet.Grant(0, limit.Beyond{}, config.Now().Add(partFor))
 	s.queue = newQueue(s.post)

@@ -175,8 +175,11 @@ func (l *link) patience() time.Duration { return max(l.Timeout, time.Second) }
 
 // dated is the calendar of a moment by Redis's clock, as it was last known.
 func (l *link) dated(now time.Time) limit.Calendar {
-	return limit.CalendarOf(now.Add(time.Duration(l.ahead.Load())))
+	return limit.CalendarOf(l.ofRedis(now))
 }
+
+// ofRedis is a moment by Redis's clock.
+func (l *link) ofRedis(now time.Time) time.Time { return now.Add(time.Duration(l.ahead.Load())) }
 
 // patientTurns is how many timeouts of a call a request waits for its turn at most, while another makes calls that serve both.
 const patientTurns = 3

@@ -9,13 +9,12 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
 )
 
 // seeds says which accounts outside of the teams count all that the teams used of them here.
-type seeds struct{ of limit.PerTeam[seed] }
+type seeds struct{ of teams.PerTeam[seed] }
 
 // seed is the state of one account. An account without quotas is not charged: a request that is admitted without it
 // makes its count incomplete.

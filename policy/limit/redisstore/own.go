@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -227,7 +228,7 @@ func (o *own) scopes() (list []scopeUse) {
 }
 
 // known is what this process knows of the teams.
-type known struct{ teams limit.PerTeam[team] }
+type known struct{ teams teams.PerTeam[team] }
 
 // LastKnown fills in a team's state on the date of s, by Redis's last answer.
 func (k *known) LastKnown(team string, s *limit.State) {

@@ -8,6 +8,7 @@ import (
 
 	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
+	"sluice/policy/teams"
 )
 
 // Store keeps the accounts in Redis, where every replica sees them. Every change is one script, so it is atomic, and names its
@@ -35,7 +36,7 @@ func New(client redis.UniversalClient) *Store {
 	counts := &agreement{in: client}
 	r := &Store{
 		Names: Names{client, counts.Agree}, wire: wire{agreement: counts, client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
-		known: known{limit.PerTeam[team]{First: func(id string) *team {
+		known: known{teams.PerTeam[team]{First: func(id string) *team {
 			return &team{keysOf(id), &own{restoring: semaphore.NewWeighted(1)}}
 		}}},
 	}

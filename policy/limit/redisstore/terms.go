@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -161,12 +162,14 @@ func appendNumbers(b []byte, list []int64) []byte {
 	return b
 }
 
+// uncharged is what an open hold was charged, between blanks.
+var uncharged = strings.Repeat(" 0", unit.Count) + " "
+
 // appendHold adds the part of a hold's text after its month: what it holds and was charged, id, team with the account unless that is
 // main, and with the key if it has one, model and endpoint.
 func appendHold(b []byte, h *limit.Held) []byte {
 	b = appendNumbers(append(b, ' '), h.Amounts[:])
-	b = appendNumbers(append(b, ' '), make([]int64, len(h.Amounts)))
-	b = append(append(b, ' '), h.ID...)
+	b = append(append(b, uncharged...), h.ID...)
 	b = append(append(append(b, ' '), h.Team...), limit.AccountMark(h.Account)...)
 	if h.Key != "" {
 		b = append(append(b, '/'), h.Key...)
