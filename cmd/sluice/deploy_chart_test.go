@@ -29,6 +29,7 @@ type manifest struct {
 		Selector       any
 		Strategy       struct{ Type string }
 		Ports          []struct {
+			Port       int
 			TargetPort string `yaml:"targetPort"`
 		}
 		Groups  []any
