@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,5 +30,20 @@ func TestTheRouteLeadsToTheChartsService(t *testing.T) {
 	}
 	if to := route.Spec.Rules[0].Backends[0]; to.Name != service.Metadata.Name || to.Port != service.Spec.Ports[0].Port {
 		t.Errorf("the route leads to %s:%d, the Service is %s:%d", to.Name, to.Port, service.Metadata.Name, service.Spec.Ports[0].Port)
+	}
+}
+
+// TestTheFirstHourTriesOnlyAddressesThatAreAllowed: check --through takes each of the page's addresses, and asks for the key next.
+func TestTheFirstHourTriesOnlyAddressesThatAreAllowed(t *testing.T) {
+	_, section, _ := strings.Cut(readRoot(t, "docs/start.md"), "\n## 2. ")
+	section, _, _ = strings.Cut(section, "\n## ")
+	addresses := regexp.MustCompile("https?://[^\\s`}]+").FindAllString(section, -1)
+	if len(addresses) < 2 {
+		t.Fatalf("the page tries %q", addresses)
+	}
+	for _, address := range addresses {
+		if got := command(t.Context(), nil, "check", "--through", address); !strings.Contains(got.stderr, "--key: required") {
+			t.Errorf("%s: %s", address, got.stderr)
+		}
 	}
 }
