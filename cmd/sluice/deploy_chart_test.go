@@ -17,9 +17,12 @@ import (
 // manifest is one document of the chart's output, and pod the part of the Deployment's template that the tests read.
 type manifest struct {
 	Kind     string
-	Metadata struct{ Name string }
-	Data     map[string]string
-	Spec     struct {
+	Metadata struct {
+		Name   string
+		Labels map[string]string
+	}
+	Data map[string]string
+	Spec struct {
 		Replicas       int
 		MinReplicas    int `yaml:"minReplicas"`
 		MaxReplicas    int `yaml:"maxReplicas"`
@@ -66,9 +69,10 @@ type pod struct {
 }
 
 type container struct {
-	Name string
-	Args []string
-	Env  []struct {
+	Name  string
+	Image string
+	Args  []string
+	Env   []struct {
 		Name, Value string
 		ValueFrom   any `yaml:"valueFrom"`
 	}
@@ -213,6 +217,8 @@ func TestChartRefusesWhatCannotWork(t *testing.T) {
 		"autoscaling.enabled=true":             "redis.existingSecret",
 		"autoscaling.enabled=true,redis.existingSecret=r,autoscaling.minReplicas=11": "minReplicas",
 		"autoscaling.enabled=true,redis.existingSecret=r,autoscaling.cpuPercent=0":   "requestsInFlight is required",
+		"image.digest=sha256:0f":                                      "digest",
+		"image.digest=sha512:" + strings.Repeat("0f", 32):             "digest",
 		"replicaCount=0":                                              "replicaCount",
 		"resources.limits.memory=null":                                "resources.limits.memory is required",
 		"resources.limits.memory=1.5Gi":                               "resources.limits.memory",

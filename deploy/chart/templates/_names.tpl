@@ -9,9 +9,18 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- define "sluice.labels" -}}
 {{ include "sluice.selector" . }}
-app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
+app.kubernetes.io/version: {{ include "sluice.version" . | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{/* The image's tag as a label may have it, which is shorter and has no + or @. */}}
+{{- define "sluice.version" -}}
+{{- regexReplaceAll "[^0-9A-Za-z._-]" (.Values.image.tag | default .Chart.AppVersion) "-" | trunc 63 | trimAll "._-" -}}
+{{- end }}
+
+{{- define "sluice.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ with .Values.image.digest }}@{{ . }}{{ end -}}
 {{- end }}
 
 {{/* How many pods may run. */}}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestChartPinsItsImage: the digest is added to the image of every pod of the chart, and to nothing else; labels have what they may of the tag.
+func TestChartPinsItsImage(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0f", 32)
+	long := strings.Repeat("0123456789", 6) + "ab_.0"
+	for _, tt := range []struct{ set, image, label string }{
+		{"", "sluice:0.1.0", "0.1.0"},
+		{"image.digest=" + digest, "sluice:0.1.0@" + digest, "0.1.0"},
+		{"image.tag=1.2.3,image.digest=" + digest, "sluice:1.2.3@" + digest, "1.2.3"},
+		{"image.tag=1.2.3@" + digest, "sluice:1.2.3@" + digest, "1.2.3-sha256-" + strings.Repeat("0f", 25)},
+		{"image.tag=_1.2+a.", "sluice:_1.2+a.", "1.2-a"},
+		{"image.tag=" + long, "sluice:" + long, long[:62]},
+	} {
+		made, err := render(t, "-f", deployed+"values/reconcile.yaml", "--set", tt.set)
+		must(t, err)
+		for kind, pod := range map[string]podTemplate{"Deployment": made["Deployment"].Spec.Template, "CronJob": made["CronJob"].Spec.JobTemplate.Spec.Template} {
+			if got := pod.Spec.Containers[0].Image; got != tt.image {
+				t.Errorf("%s: the %s runs %s, want %s", tt.set, kind, got, tt.image)
+			}
+		}
+		allowed := regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z._-]{0,61}[0-9A-Za-z])?$`)
+		for kind, m := range made {
+			if label := m.Metadata.Labels["app.kubernetes.io/version"]; label != tt.label || !allowed.MatchString(label) {
+				t.Errorf("%s: the label of the %s is %q, want %q", tt.set, kind, label, tt.label)
+			}
+		}
+	}
+}
