@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,5 +33,32 @@ func TestChartPinsItsImage(t *testing.T) {
 				t.Errorf("%s: the label of the %s is %q, want %q", tt.set, kind, label, tt.label)
 			}
 		}
+	}
+}
+
+// TestChartTakesOffAsTheWord: in a values file a bare off is a boolean. Settings whose documented value is off get the word, others a boolean.
+func TestChartTakesOffAsTheWord(t *testing.T) {
+	words, booleans := 0, 0
+	for _, row := range regexp.MustCompile("(?m)^\\| `SLUICE_([A-Z_]+)` \\| .+? \\| (.+?) \\|").FindAllStringSubmatch(readRoot(t, "docs/settings.md"), -1) {
+		name, want := row[1], map[string]string{}
+		switch {
+		case strings.Contains(row[2], "`off`"):
+			words++
+			want = map[string]string{"off": "off", "false": "off", "'off'": "off"}
+		case row[2] == "`true`, `false`":
+			booleans++
+			want = map[string]string{"off": "false", "on": "true", "false": "false", "true": "true"}
+		}
+		for written, value := range want {
+			made, err := render(t, "-f", deployed+"values/least.yaml", "-f", write(t, fmt.Sprintf("settings: {%s: %s}\n", name, written)))
+			must(t, err)
+			c := made["Deployment"].Spec.Template.Spec.Containers[0]
+			if environ := environOf(c); !slices.Contains(environ, "SLUICE_"+name+"="+value) {
+				t.Errorf("%s: %s is not %s in %q", name, written, value, environ)
+			}
+		}
+	}
+	if words == 0 || booleans < 5 {
+		t.Errorf("docs/settings.md has %d settings with off and %d booleans", words, booleans)
 	}
 }

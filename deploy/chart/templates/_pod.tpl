@@ -3,6 +3,11 @@
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
 {{- end }}
 
+{{/* A setting's value. YAML 1.1, which helm reads, makes a boolean of a bare off; these settings have the word, and no boolean. */}}
+{{- define "sluice.setting" -}}
+{{- if and (has .name (list "CONSOLE_LISTEN")) (kindIs "bool" .value) (not .value) }}off{{ else }}{{ include "sluice.word" .value }}{{ end -}}
+{{- end }}
+
 {{/* The container's environment: what the chart decides, then what the operator set, then Go's and OpenTelemetry's. */}}
 {{- define "sluice.env" -}}
 {{- $own := dict
@@ -24,7 +29,7 @@
 {{- end }}
 {{- range $name, $value := .Values.settings }}
 - name: SLUICE_{{ $name }}
-  value: {{ include "sluice.word" $value | quote }}
+  value: {{ include "sluice.setting" (dict "name" $name "value" $value) | quote }}
 {{- end }}
 {{- if .Values.mirror.existingSecret }}
 - name: AWS_SHARED_CREDENTIALS_FILE
