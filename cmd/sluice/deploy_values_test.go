@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sluice/cmd/sluice/settings"
 )
 
 // TestChartPinsItsImage: the digest is added to the image of every pod of the chart, and to nothing else; labels have what they may of the tag.
@@ -60,5 +62,34 @@ func TestChartTakesOffAsTheWord(t *testing.T) {
 	}
 	if words == 0 || booleans < 5 {
 		t.Errorf("docs/settings.md has %d settings with off and %d booleans", words, booleans)
+	}
+}
+
+// TestSecretsAreSetByFilesInTheChart: it refuses every secret's own form, and each place that explains its value settings names the file forms that
+// it takes.
+func TestSecretsAreSetByFilesInTheChart(t *testing.T) {
+	places := map[string]string{
+		"docs/start.md": "Settings that `deploy/compose.yaml` does not name", "docs/operating.md": "- `settings` takes", "deploy/chart/values.yaml": "# More settings",
+	}
+	taken := 0
+	for _, secret := range settings.Secrets {
+		name := strings.TrimPrefix(secret, settings.Prefix)
+		if _, err := render(t, "-f", deployed+"values/least.yaml", "--set", "settings."+name+"=x"); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("the chart takes %s: %v", name, err)
+		}
+		if _, err := render(t, "-f", deployed+"values/least.yaml", "--set", "settings."+name+"_FILE=/etc/sluice/files/x"); err != nil {
+			continue // the chart sets it itself
+		}
+		taken++
+		for place, start := range places {
+			_, text, found := strings.Cut(readRoot(t, place), "\n"+start)
+			text = regexp.MustCompile(`\n(\n|- |settings:)`).Split(text, 2)[0]
+			if !found || !strings.Contains(text, name+"_FILE") {
+				t.Errorf("%s does not say that %s_FILE is the form that the chart takes: %s", place, name, text)
+			}
+		}
+	}
+	if taken != 2 {
+		t.Errorf("the chart takes %d files of secrets, want the proxy's and the issuer's", taken)
 	}
 }
