@@ -218,18 +218,6 @@ func TestCollectorTakesWhatSluiceSends(t *testing.T) {
 	}
 }
 
-func TestSecretsOfDeployStayOutOfTheRepository(t *testing.T) {
-	ignored := strings.Fields(readRoot(t, ".gitignore"))
-	for _, want := range []string{"/deploy/secrets/", "/deploy/teams/", "/deploy/.env", "/deploy/sluice.env"} {
-		if !slices.Contains(ignored, want) {
-			t.Errorf(".gitignore lacks %s", want)
-		}
-	}
-	if !slices.Contains(strings.Fields(readRoot(t, ".dockerignore")), "deploy") {
-		t.Error(".dockerignore lacks deploy")
-	}
-}
-
 func parseDuration(t *testing.T, text string) time.Duration {
 	t.Helper()
 	d, err := time.ParseDuration(text)

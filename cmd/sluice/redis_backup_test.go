@@ -41,16 +41,17 @@ func TestABackupOfRedisIsRestored(t *testing.T) {
 					t.Fatalf("%s: %v: %s", script, err, said)
 				}
 			}
-			must(t, os.WriteFile(filepath.Join(dir, "redis-url"), []byte(fileText(t, secret)), 0o600))
+			must(t, os.MkdirAll(filepath.Join(dir, "deploy", "secrets"), 0o700))
+			must(t, os.WriteFile(filepath.Join(dir, "deploy", "secrets", "redis-url"), []byte(fileText(t, secret)), 0o600))
 			block := blockOf(t, page, way)
 			if inside := inContainer.FindStringSubmatch(block); inside != nil {
-				block = "(" + inside[1] + ") > backup.rdb"
+				block = "(" + inside[1] + ") > deploy/secrets/backup.rdb"
 			}
 			run(block)
 
 			server.kill()
 			inside := inContainer.FindStringSubmatch(blockOf(t, page, "composition-restore"))[1]
-			run("(" + inside + ") < backup.rdb")
+			run("(" + inside + ") < deploy/secrets/backup.rdb")
 			for range 2 {
 				server.start()
 				if after := filled(t, client); len(after) != 20*31+2 || !slices.Equal(before, after) {

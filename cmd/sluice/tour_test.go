@@ -33,10 +33,10 @@ func tour(t *testing.T, page, heading string) string {
 	}
 	text := script.String()
 	for old, now := range map[string]string{
-		"go build -o sluice ./cmd/sluice\n":        `ln -s "$(command -v sluice)" sluice` + "\n",
-		"PORT=8080 ADMIN=8081 SERVICE=9000\n":      "PORT=" + fmt.Sprint(limittest.FreePort(t)) + " ADMIN=" + fmt.Sprint(limittest.FreePort(t)) + " SERVICE=" + fmt.Sprint(limittest.FreePort(t)) + "\n",
-		"> service.log 2>&1 &\n":                   "> service.log 2>&1 &\nuntil curl -s -o first.txt http://127.0.0.1:$SERVICE/; do sleep 0.1; done\n",
-		"| grep -E 'SUCCEEDED|FAILED'; do sleep 1": "| grep -E 'SUCCEEDED|FAILED'; do sleep 0.1",
+		"mkdir -p trial && go build -o trial ./cmd/sluice && cd trial\n": `mkdir -p trial && ln -s "$(command -v sluice)" trial/sluice && cd trial` + "\n",
+		"PORT=8080 ADMIN=8081 SERVICE=9000\n":                            "PORT=" + fmt.Sprint(limittest.FreePort(t)) + " ADMIN=" + fmt.Sprint(limittest.FreePort(t)) + " SERVICE=" + fmt.Sprint(limittest.FreePort(t)) + "\n",
+		"> service.log 2>&1 &\n":                                         "> service.log 2>&1 &\nuntil curl -s -o first.txt http://127.0.0.1:$SERVICE/; do sleep 0.1; done\n",
+		"| grep -E 'SUCCEEDED|FAILED'; do sleep 1":                       "| grep -E 'SUCCEEDED|FAILED'; do sleep 0.1",
 	} {
 		if strings.Count(text, old) != 1 {
 			t.Fatalf("the tour lacks %q, or has it twice", old)
@@ -87,7 +87,8 @@ func runScript(t *testing.T, script string, environ ...string) (said, dir string
 	shell.WaitDelay = patience
 	if err := shell.Run(); err != nil {
 		log, _ := os.ReadFile(filepath.Join(shell.Dir, "sluice.log"))
-		t.Fatalf("%v; it said\n%s\nand the gateway\n%s", err, printed.Bytes(), log)
+		inTrial, _ := os.ReadFile(filepath.Join(shell.Dir, "trial", "sluice.log"))
+		t.Fatalf("%v; it said\n%s\nand the gateway\n%s%s", err, printed.Bytes(), log, inTrial)
 	}
 	return printed.String(), dir
 }
@@ -104,7 +105,7 @@ func TestTour(t *testing.T) {
 			t.Errorf("the tour never prints %q; it said\n%s", want, said)
 		}
 	}
-	picture, err := os.Open(filepath.Join(dir, "picture.png"))
+	picture, err := os.Open(filepath.Join(dir, "trial", "picture.png"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestTheFirstHour(t *testing.T) {
 		environ = append(environ, "PATH="+filepath.Join(sdk, "openai", "bin")+":"+os.Getenv("PATH"))
 	}
 	gateway := fmt.Sprint(limittest.FreePort(t))
-	script = strings.NewReplacer("127.0.0.1:9000", "127.0.0.1:"+fmt.Sprint(limittest.FreePort(t)), "127.0.0.1:8080", "127.0.0.1:"+gateway, "--key team-key", "--key team-key --silence 1s").Replace(script)
+	script = strings.NewReplacer("127.0.0.1:9000", "127.0.0.1:"+fmt.Sprint(limittest.FreePort(t)), "127.0.0.1:8080", "127.0.0.1:"+gateway, "/team-key\n", "/team-key --silence 1s\n").Replace(script)
 	said, dir := runScript(t, script+"\nsluice usage\n", append(environ, "SLUICE_LISTEN=127.0.0.1:"+gateway)...)
 	for _, want := range []string{
 		"\n# team search: 1 key,", "\nok: the service, account main, ", "\nok: a POST without an answer is sent once\n", `"finish_reason":"stop"`, "search  in all",
@@ -140,7 +141,7 @@ func TestTheFirstHour(t *testing.T) {
 		}
 	}
 	for _, secret := range []string{"team-key", "upstream-key"} {
-		if info, err := os.Stat(filepath.Join(dir, secret)); err != nil || info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(filepath.Join(dir, "deploy", "secrets", secret)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", secret, info, err)
 		}
 	}
