@@ -91,7 +91,7 @@ func written(t *testing.T) map[string]string {
 		for section := range strings.SplitSeq(text, "\n## ") {
 			below := ""
 			for _, block := range regexp.MustCompile("(?s)\n```sh( [a-z-]+)?\n(.+?)```\n").FindAllStringSubmatch(section, -1) {
-				commands := block[2]
+				commands := regexp.MustCompile(`(?m) +# .*$`).ReplaceAllString(block[2], "")
 				if strings.Contains(commands, "&& cd trial\n") {
 					below = "trial/"
 				}

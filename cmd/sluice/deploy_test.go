@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -82,7 +83,9 @@ type composition struct {
 		Profiles    []string
 		Secrets     []string
 		Healthcheck map[string]any
+		User        string
 		ReadOnly    bool     `yaml:"read_only"`
+		Adds        []string `yaml:"cap_add"`
 		Drops       []string `yaml:"cap_drop"`
 		Security    []string `yaml:"security_opt"`
 		MemLimit    string   `yaml:"mem_limit"`
@@ -122,6 +125,10 @@ func TestComposeHasAllThatSluiceNeeds(t *testing.T) {
 		if !s.ReadOnly || !slices.Equal(s.Drops, []string{"ALL"}) || !slices.Equal(s.Security, []string{"no-new-privileges:true"}) {
 			t.Errorf("%s may write to its image, or has capabilities that it was not given", name)
 		}
+		user := regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`).ReplaceAllString(s.User, "$1")
+		if !regexp.MustCompile(`^[1-9][0-9]*(:[1-9][0-9]*)?$`).MatchString(user) || len(s.Adds) > 0 {
+			t.Errorf("%s runs as %q with the capabilities %q; docs/SECURITY.md promises that none runs as root or has any", name, s.User, s.Adds)
+		}
 		for _, port := range s.Ports {
 			if port != "8080:8080" && !strings.HasPrefix(port, "127.0.0.1:") {
 				t.Errorf("%s publishes %s beyond loopback", name, port)
@@ -134,6 +141,24 @@ func TestComposeHasAllThatSluiceNeeds(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestThePageWritesSecretsThatTheirReadersCanRead: Redis's container reads its address by the file's group, of which the folder keeps others out.
+func TestThePageWritesSecretsThatTheirReadersCanRead(t *testing.T) {
+	block := regexp.MustCompile("(?s)\n```sh\n(install -d -m 0700 deploy/secrets && mkdir .+?)\ndocker compose").FindStringSubmatch(readRoot(t, "docs/operating.md"))
+	if block == nil {
+		t.Fatal("docs/operating.md does not prepare the composition")
+	}
+	script := strings.NewReplacer("openssl rand -hex 32", "echo 0123", "/dev/stdin", "teams.yaml").Replace(block[1])
+	_, dir := runScript(t, "umask 022; echo teams: > teams.yaml\n"+script)
+	for name, mode := range map[string]fs.FileMode{"secrets": 0o700, "secrets/redis-url": 0o640, "secrets/upstream-key": 0o400, "secrets/console-token": 0o600} {
+		if info, err := os.Stat(filepath.Join(dir, "deploy", name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v, want mode %o", name, info, err, mode)
+		}
+	}
+	if set := readFileText(t, filepath.Join(dir, "deploy", ".env")); !strings.Contains(set, fmt.Sprintf("\nRUN_AS=%d:%d\nRUN_AS_GROUP=%[2]d\n", os.Getuid(), os.Getgid())) {
+		t.Errorf("deploy/.env has %q", set)
 	}
 }
 
