@@ -34,3 +34,12 @@ func TestSecurityPageListsTheModulesThatShip(t *testing.T) {
 		}
 	}
 }
+
+// docs/SECURITY.md says when a run without a failure is no proof, in the words that the run prints.
+func TestSecurityPageSaysWhenVulnerabilitiesAreNotLookedFor(t *testing.T) {
+	page := readRoot(t, "docs/SECURITY.md")
+	out, err := part(t, "holes", "govulncheck: fetching vulnerabilities: no such host", "1")
+	if said, _, _ := strings.Cut(out, ":"); err != nil || said == "" || !strings.Contains(page, "it does not fail: it prints `"+said+"`") {
+		t.Errorf("the run prints %q, %v, of which the page does not tell", out, err)
+	}
+}
