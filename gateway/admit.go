@@ -89,7 +89,7 @@ func holdID(s *requestState) string {
 	if s.tries == 1 {
 		return s.ID
 	}
-	return s.ID + "@" + strconv.Itoa(s.tries) // see [limit.RequestOf]
+	return s.ID + "@." + strconv.Itoa(s.tries) // no account's name begins with a dot: see [limit.RequestOf]
 }
 
 // move moves the request's hold to the account of an attempt, unless other requests wait for that account. wait is how long until the

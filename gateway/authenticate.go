@@ -89,7 +89,7 @@ func (f *inForce) allows(s *requestState, now time.Time) (*teams.Team, *teams.Ke
 	if err := mayUse(s.route, team); err != nil {
 		return nil, nil, err
 	}
-	return team, limits, mayUseModel(s, team, limits)
+	return team, limits, nil
 }
 
 // refuseKeyBecause refuses an invalid key; the reason is only logged.

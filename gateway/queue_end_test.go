@@ -6,6 +6,7 @@ import (
 
 	"sluice/gateway/refusal"
 	"sluice/gateway/turn"
+	"sluice/policy/limit"
 )
 
 // At the end of a wait a client is told what is left of the wait that its last try named, not that which there was then.
@@ -27,5 +28,21 @@ func TestTheEndOfAWaitNamesWhatIsLeft(t *testing.T) {
 				t.Errorf("%s after %v, want %v", got.Name, got.After, tt.want)
 			}
 		})
+	}
+}
+
+// Each try has its own id on each account, also where an account's name is a number.
+func TestTriesOnAccountsHaveIdsOfTheirOwn(t *testing.T) {
+	s, seen := &requestState{}, map[string]bool{}
+	s.ID = "018f"
+	for range 3 {
+		id := holdID(s)
+		for _, account := range []string{"", "2", "3", "spare"} {
+			placed := (&limit.Hold{ID: id, Account: account}).OnAccount().ID
+			if seen[placed] || limit.RequestOf(placed) != s.ID {
+				t.Errorf("%s twice, or not of its request", placed)
+			}
+			seen[placed] = true
+		}
 	}
 }

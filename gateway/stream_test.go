@@ -52,10 +52,10 @@ type eventsHarness struct {
 	tokens *expiring
 }
 
-func buildEvents(t *testing.T) *eventsHarness {
+func buildEvents(t *testing.T, more ...func(*plan)) *eventsHarness {
 	s := &eventsHarness{outbox: &moody{Memory: event.NewMemory(event.DefaultBounds, time.Now)}, tokens: new(expiring)}
 	s.feed = feed.New(s.outbox, time.Now)
-	s.harness = build(t, func(p *plan) { p.feed, p.tokens = s.feed, s.tokens })
+	s.harness = build(t, append(more, func(p *plan) { p.feed, p.tokens = s.feed, s.tokens })...)
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() { defer close(over); s.feed.Run(ctx) }()
@@ -117,6 +117,28 @@ func TestStreamsOfEvents(t *testing.T) {
 	seen := s.records.await(t, 7)
 	if last := seen[len(seen)-1]; last.Status != 200 || last.Refusal != "" || last.Team != "shop" || last.Overhead > time.Second || last.Duration < last.Overhead {
 		t.Errorf("%+v", last)
+	}
+}
+
+// A stream names no model, so a team that may use only some has its events, too.
+func TestAStreamOfATeamWithModels(t *testing.T) {
+	s := buildEvents(t, limited("models: [\"llm-*\"]"))
+	answer, ended := s.open(s.keys["search"])
+	if _, err := s.outbox.Append(t.Context(), &event.Draft{Type: event.TaskSucceeded, Team: "search", Data: []byte(`{"task_id":"t"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	s.feed.Changed()
+	for lines := bufio.NewScanner(answer.Body); ; {
+		if !lines.Scan() {
+			t.Fatal("the stream has ended: ", lines.Err())
+		}
+		if strings.Contains(lines.Text(), `"task_id":"t"`) {
+			break
+		}
+	}
+	s.gateway.BeginDrain()
+	if err := ended(); err != nil {
+		t.Error("the gateway drains:", err)
 	}
 }
 

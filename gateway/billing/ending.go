@@ -49,7 +49,7 @@ func (e *Ending) Charge(c *limit.Charge, p *Pricing) (flag string) {
 		return telemetry.FlagNotSent
 	case e.Claimed && !(read.Frames > 0 && (e.TellsAll() || e.taskFailed())):
 		return telemetry.FlagTask
-	case e.Status == 0, e.Creates && e.Doubtful():
+	case e.Status == 0, e.Creates && e.Doubtful(), e.isCutError():
 		return telemetry.FlagUnknown
 	case failed && !e.Claimed:
 		p.charge(c, e.used(p))
@@ -64,6 +64,11 @@ func (e *Ending) Charge(c *limit.Charge, p *Pricing) (flag string) {
 		return telemetry.FlagExact // what was counted before it failed
 	}
 	return e.measure(c, p)
+}
+
+// isCutError reports whether the answer is a server error without its end: what was worked for it is unknown.
+func (e *Ending) isCutError() bool {
+	return e.Status >= 500 && !e.Claimed && !e.Whole && !e.Reading.Closed
 }
 
 // Doubtful reports whether a creation failed in a way that leaves open whether it made a task. A whole 503 means that the service

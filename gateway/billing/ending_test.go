@@ -62,6 +62,10 @@ func TestEndings(t *testing.T) {
 		{"no answer", with(text, status(0)), "", telemetry.FlagUnknown, limit.Amounts{}, ""},
 		{"refused", with(text, status(429)), refused, telemetry.FlagRefused, limit.Amounts{1}, ""},
 		{"a text's server error", with(text, status(500)), refused, telemetry.FlagRefused, limit.Amounts{1}, ""},
+		{"a text's server error that is cut", with(cut, status(500)), refused[:9], telemetry.FlagUnknown, limit.Amounts{}, ""},
+		{"one that is cut behind its end", with(cut, status(500)), refused, telemetry.FlagRefused, limit.Amounts{1}, ""},
+		{"a 503 that is cut", with(cut, status(503)), refused[:9], telemetry.FlagUnknown, limit.Amounts{}, ""},
+		{"a refusal that is cut", with(cut, status(429)), refused[:9], telemetry.FlagRefused, limit.Amounts{1}, ""},
 		{"a forwarded path", with(text, func(e *Ending) { e.Forwarded = true }), said, telemetry.FlagExact, limit.Amounts{1}, ""},
 
 		{"a picture", picture, fmt.Sprintf(made, ""), telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},
