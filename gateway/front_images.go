@@ -215,12 +215,14 @@ func (w *reply) takeBack() bool {
 // before a byte of it left, the client gets an error in its place; if a stream was cut later, its last event is the error.
 func (w *reply) endFront(r *http.Request, p any) any {
 	w.extendDeadline(w.bounds.now())
-	w.final(w.front.Final || w.state.unknown)
 	if w.state.repeats != nil {
+		w.final(w.front.Final || w.state.unknown)
 		w.front.Task = w.state.Task
+	} else { // nothing is remembered: a repeat would be paid again
+		w.final(w.front.Final || w.state.mayHaveRun())
 	}
 	if p == http.ErrAbortHandler && r.Context().Err() == nil && w.takeBack() {
-		w.final(w.front.Final || w.state.repeats != nil && w.state.mayHaveRun())
+		w.final(w.front.Final || w.state.mayHaveRun())
 		writeRefusal(w, w.state, lostAnswer(w.state.fault))
 		p = nil
 	}

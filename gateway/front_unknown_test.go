@@ -95,6 +95,41 @@ func TestFrontLostChatIsNotRepeated(t *testing.T) {
 	}
 }
 
+// A chat that was charged, and whose answer the client cannot have, is not repeated.
+func TestFrontChargedChatIsNotRepeated(t *testing.T) {
+	const (
+		counted = `"usage":{"input_tokens":9000,"output_tokens":1}`
+		begun   = "data:{\"output\":{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":\"null\"}]}," + counted + "}\n\n"
+	)
+	stream := strings.Replace(frontChat, "{", `{"stream":true,`, 1)
+	for about, c := range map[string]struct {
+		path, body, media, answer string
+		cut                       bool
+	}{
+		"a stream that is cut before any text": {frontChats, stream, "text/event-stream", begun, true},
+		"a stream that ends before any text":   {frontChats, stream, "text/event-stream", begun, false},
+		"an answer without a choice":           {frontChats, frontChat, "application/json", `{"output":{"choices":[]},` + counted + `}`, false},
+		"an answer that is cut":                {frontChats, frontChat, "application/json", `{"output":{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]},` + counted + `,`, true},
+	} {
+		t.Run(about, func(t *testing.T) {
+			var asked atomic.Int64
+			h := fronted(t, counting(&asked, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", c.media)
+				_, _ = io.WriteString(w, c.answer)
+				_ = http.NewResponseController(w).Flush()
+				if c.cut {
+					panic(http.ErrAbortHandler)
+				}
+			}))
+			l := &library{harness: h, client: h.client}
+			got, err := l.ask(c.path, c.body)
+			if err != nil || asked.Load() != 1 || got.status != http.StatusBadGateway || got.header.Get("X-Should-Retry") != "false" {
+				t.Errorf("%d generations, %d %v, %v", asked.Load(), got.status, got.header, err)
+			}
+		})
+	}
+}
+
 // countedOutcomes count the calls of the store.
 type countedOutcomes struct {
 	*cache.Outcomes

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"sluice/gateway/rawjson"
 )
@@ -121,6 +122,45 @@ func (t *textProgress) delta(m *frameMode, now []byte) []byte {
 		t.sent = append(t.sent, fresh...)
 		return fresh
 	}
+	if fresh, ok := revision(t.sent, now); ok {
+		t.sent = append(t.sent[:0], now...)
+		return fresh
+	}
 	m.cumulative = false // the proof was wrong: these are increments
 	return now
+}
+
+// revisedMost is how many characters at its end a cumulative text may spell anew. A decoder writes U+FFFD for a character of which it has
+// only a part.
+const revisedMost = 4
+
+// revision returns what a frame adds behind a text of which it changes only the last characters. The client keeps those that it has. ok is
+// false if it is another text.
+func revision(sent, now []byte) (fresh []byte, ok bool) {
+	same := 0
+	for same < len(sent) && bytes.HasPrefix(now[same:], sent[same:same+character(sent[same:])]) {
+		same += character(sent[same:])
+	}
+	if same < agreedEnough {
+		return nil, false
+	}
+	changed, fresh := sent[same:], now[same:]
+	for n := 0; n < revisedMost && len(changed) > 0; n++ {
+		changed, fresh = changed[character(changed):], fresh[character(fresh):]
+	}
+	return fresh, len(changed) == 0
+}
+
+// character is the length of the first character of a raw text: an escape, two for a pair of surrogates, or its bytes in UTF-8.
+func character(raw []byte) int {
+	switch {
+	case len(raw) < 2 || raw[0] != '\\':
+		_, n := utf8.DecodeRune(raw)
+		return n
+	case raw[1] != 'u':
+		return 2
+	case len(raw) >= 12 && raw[2]|0x20 == 'd' && raw[3] >= '8' && raw[6] == '\\' && raw[7] == 'u':
+		return 12
+	}
+	return min(6, len(raw))
 }

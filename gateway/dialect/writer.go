@@ -275,10 +275,18 @@ func (w *Writer) send(status int, media []string) {
 	if w.Task != "" {
 		h["Sluice-Task"] = []string{w.Task}
 	}
-	if w.Final && status >= http.StatusBadRequest {
+	if status >= http.StatusBadRequest && (w.Final || isLong(h.Get("Retry-After"))) {
 		h["X-Should-Retry"] = never
 	}
 	w.client.under.WriteHeader(status)
+}
+
+// patience is the longest Retry-After, in seconds, after which a library may repeat a request by itself. Some sleep for as long as it says.
+const patience = 60
+
+func isLong(retryAfter string) bool {
+	seconds, err := strconv.Atoi(retryAfter)
+	return err == nil && seconds > patience
 }
 
 // FlushError sends what was written to the client.

@@ -37,6 +37,9 @@ func TestFrameMode(t *testing.T) {
 		{"growing blanks", []string{" ", "  ", "    ", "        ", "x"}, strings.Repeat(" ", 15) + "x"},
 		{"numbers that grow", []string{"1", "12", "123", " are", " numbers"}, "112123 are numbers"},
 		{"a repetition that is revised", []string{longText[:20], longText[:40], longText[:50], "x"}, longText[:50] + "x"},
+		{"a character that comes in two parts", []string{longText[:20], longText[:40], longText, longText + "\ufffd", longText + "😀 a", longText + "😀 a b"}, longText + "\ufffd a b"},
+		{"several that change", []string{longText[:20], longText[:40], longText, longText + "é\n\ufffd", longText + "e\t😀!"}, longText + "é\n\ufffd!"},
+		{"too many that change", []string{longText[:20], longText[:40], longText, longText + "12345", "abc"}, longText + "12345abc"},
 		{"a repetition that shrinks", []string{longText[:20], longText[:40], longText[:50], longText[:40], longText}, longText},
 	} {
 		t.Run(c.story, func(t *testing.T) {

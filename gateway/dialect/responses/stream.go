@@ -42,6 +42,11 @@ func (a *Answer) Close(dst []byte, usage conversation.Usage) []byte {
 
 // Fail implements [conversation.Dialect]. Items that have not ended stay so.
 func (a *Answer) Fail(dst []byte, refused *conversation.Refusal) []byte {
+	for i := range a.items {
+		if it := &a.items[i]; !it.ended {
+			it.complete()
+		}
+	}
 	return a.appendState(dst, "failed", "failed", refused, nil)
 }
 

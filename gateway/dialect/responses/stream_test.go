@@ -169,6 +169,11 @@ func TestCallsComeBackAsTheyWereGiven(t *testing.T) {
 			t.Errorf("%s: %v %s, want %s", story, err, stream, c.want)
 		}
 		decode(t, stream)
+		broken := append(dialecttest.Frames(strings.Replace(c.native, `"finish_reason":"tool_calls"`, `"finish_reason":"null"`, 1)), "event:error\n:HTTP_STATUS/500\ndata:{\"code\":\"InternalError\",\"message\":\"m\"}\n\n"...)
+		failed, err := dialecttest.Translated(begun(), broken, 50)
+		if want := strings.Replace(c.want, `"status":"completed"`, `"status":"incomplete"`, 1); err != nil || decode(t, failed).last.Type != "response.failed" || !strings.Contains(string(failed), want) {
+			t.Errorf("%s, then an error: %v %s, want %s", story, err, failed, want)
+		}
 	}
 }
 
