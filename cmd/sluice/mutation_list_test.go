@@ -199,7 +199,8 @@ var mutations = []mutation{
 	// The gateway's stages.
 	{about: "recent refusals are not forgotten at a settlement", file: "gateway/settle.go", old: "a.refusals.Forget(team) // the", new: "// the"},
 	{about: "an unknown outcome is not held for its hour", file: "gateway/settle.go", old: "_ = a.deps.Balances.Extend(context.WithoutCancel(ctx), s.held, unknownLease)", new: ""},
-	{about: "a creation's server error costs nothing", file: "gateway/billing/ending.go", old: "e.Creates && e.Doubtful():", new: "false:"},
+	{about: "a creation's server error costs nothing", file: "gateway/billing/ending.go", old: "e.Creates && e.Doubtful(), ", new: ""},
+	{about: "a server error that is cut costs nothing", file: "gateway/billing/ending.go", old: ", e.isCutError():", new: ":"},
 	{about: "an answer that was cut is exact", file: "gateway/billing/ending.go", old: "case known && complete:", new: "case known:"},
 	{about: "a task that its stream does not count is settled by the stream", file: "gateway/billing/ending.go", old: "(e.TellsAll() || e.taskFailed())", new: "(read.Complete || e.taskFailed())"},
 	{about: "a stream that ends while its task runs on settles it", file: "gateway/billing/ending.go", old: "read.Frames > 0 && read.Complete || !status.Runs()", new: "true"},
