@@ -68,6 +68,10 @@ func TestEndings(t *testing.T) {
 		{"a refusal that is cut", with(cut, status(429)), refused[:9], telemetry.FlagRefused, limit.Amounts{1}, ""},
 		{"a forwarded path", with(text, func(e *Ending) { e.Forwarded = true }), said, telemetry.FlagExact, limit.Amounts{1}, ""},
 
+		{"an embedding", with(text, func(e *Ending) { e.Embeds = true }), said, telemetry.FlagExact, limit.Amounts{1, 10, 0, 10}, "input 10"},
+		{"a form's answer without usage", with(text, func(e *Ending) { e.Governed = true }), silent, telemetry.FlagEstimated, limit.Amounts{1, 100, 0, 1000}, ""},
+		{"one of more than was held", with(text, func(e *Ending) { e.Governed, e.Held = true, limit.Amounts{1, 5, 0, 10} }), silent, telemetry.FlagEstimated, limit.Amounts{1, 30, 0, 40}, "input 20 output 10"},
+
 		{"a picture", picture, fmt.Sprintf(made, ""), telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},
 		{"pictures that nobody counted", picture, `{"output":{}}`, telemetry.FlagEstimated, limit.Amounts{1, 0, 4, 400}, "image 4"},
 		{"a creation's server error", with(creation, status(500)), refused, telemetry.FlagUnknown, limit.Amounts{}, ""},
