@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -12,9 +13,11 @@ import (
 )
 
 // hooked gives a team a hook for the ends of tasks.
-func hooked(p *plan) {
-	p.to = func(team string, of event.Type, _ string) []event.Target {
-		if team != "search" || !event.Pattern("task.*").Matches(of) {
+func hooked(p *plan) { p.to = hookFor("task.*") }
+
+func hookFor(types event.Pattern) event.Routes {
+	return func(team string, of event.Type, _ string) []event.Target {
+		if team != "search" || !types.Matches(of) {
 			return nil
 		}
 		return []event.Target{{Address: event.Address{Owner: team, Hook: "jobs"}}}
@@ -87,16 +90,52 @@ func TestEachEndIsToldOnce(t *testing.T) {
 	}
 }
 
-// A task that ends in its creation's stream is told, too.
+// A task that ends in its creation's stream is told, too, with the addresses of its pictures, and these are stored. It costs the same,
+// once, whoever waits for it.
 func TestAnEndInAStreamIsTold(t *testing.T) {
-	stream := events(interleaved(0, `null`, `"task_id":"t1",`), interleaved(1, `null`, `"task_id":"t1",`))
-	h, clock := tasked(t, says(200, streamType, stream, nil), hooked)
-	h.try(imagePath, interleavedBody, streamed()...)
-	h.records.await(t, 1)
-	clock.move(time.Minute)
-	h.gateway.Finish(t.Context())
-	if got := h.ends("search"); len(got) != 1 || !strings.HasPrefix(got[0], `task.succeeded {"task_id":"t1"`) {
-		t.Errorf("told %q", got)
+	const results = `"results":[{"url":"https://pictures.example/1.png"}]`
+	mirrored := func(p *plan) {
+		p.limits = append(p.limits, "mirror: {keep: 720h}")
+		p.result = func(http.ResponseWriter, *http.Request, string, string, int) error { return nil }
+	}
+	status := func(of string) string { return `"task_id":"t1","task_status":"` + of + `",` }
+	for about, tt := range map[string]struct {
+		change func(*plan)
+		told   int
+		stored int
+		open   int // when the stream has ended
+	}{
+		"nobody":        {func(*plan) {}, 0, 0, 0},
+		"a hook":        {hooked, 1, 0, 1},
+		"the mirror":    {mirrored, 0, 1, 1},
+		"both":          {func(p *plan) { hooked(p); mirrored(p) }, 0, 1, 1}, // it is told once its pictures are stored
+		"another event": {func(p *plan) { p.to = hookFor("task.failed") }, 0, 0, 0},
+	} {
+		t.Run(about, func(t *testing.T) {
+			stream := events(interleaved(0, `null`, status("RUNNING")), interleaved(1, `"stop"`, status("SUCCEEDED")))
+			ended := interleaved(1, `"stop"`, status("SUCCEEDED"))
+			h, clock := tasked(t, says(200, streamType, stream, map[string]string{"t1": ended}), limited("quotas: {images: {day: 9}}"), tt.change)
+			h.try(imagePath, interleavedBody, streamed()...)
+			h.records.await(t, 1)
+			h.stands(t, "images", fmt.Sprint(1-tt.open), fmt.Sprint(2*tt.open), tt.open)
+			for range 3 {
+				clock.move(time.Minute)
+				h.gateway.Finish(t.Context())
+				h.poll("t1")
+			}
+			h.stands(t, "images", "1", "0", 0)
+			if lines := strings.Count(h.log.String(), `"cost":{"requests":1,"tokens":0,"images":1,"spend":0,"flag":"exact"}`); lines != 1 {
+				t.Errorf("charged in %d lines of %s", lines, h.log.String())
+			}
+			told := h.ends("search")
+			if len(told) != tt.told || tt.told == 1 && (!strings.HasPrefix(told[0], `task.succeeded {"task_id":"t1"`) || !strings.Contains(told[0], results)) {
+				t.Errorf("told %q", told)
+			}
+			works, _ := h.balances.Events.Works.TakeWork(t.Context(), 9)
+			if len(works) != tt.stored || tt.stored == 1 && (len(works[0].Pictures) != 1 || works[0].Pictures[0].URL != "https://pictures.example/1.png") {
+				t.Errorf("to be stored: %+v", works)
+			}
+		})
 	}
 }
 

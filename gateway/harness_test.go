@@ -94,9 +94,10 @@ type plan struct {
 	tokens    gateway.Identities    // nil: tokens are refused
 	accepted  func(context.Context) // as gateway.Deps.KeyAccepted
 	to        event.Routes
-	feed      *feed.Feed // nil: no events are streamed
-	teams     string     // more lines for the teams file
-	limits    []string   // more lines for team search
+	result    tasks.Result // nil: no pictures are stored
+	feed      *feed.Feed   // nil: no events are streamed
+	teams     string       // more lines for the teams file
+	limits    []string     // more lines for team search
 	wrap      func(http.Handler) http.Handler
 	// headerTime replaces the server's time for a request's header; zero leaves it.
 	headerTime time.Duration
@@ -138,7 +139,7 @@ func build(t testing.TB, changes ...func(*plan)) *harness {
 	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
 		Now: p.now, Teams: h.teams(p), Upstream: p.service, Cooling: p.cooling, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Balances: p.balances, Identities: p.tokens, Remote: p.remote,
-		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, Outbox: event.NewMemory(event.DefaultBounds, time.Now), Feed: p.feed, To: p.to, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, Outbox: event.NewMemory(event.DefaultBounds, time.Now), Feed: p.feed, To: p.to, Result: p.result, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)
 	return h

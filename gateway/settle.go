@@ -32,6 +32,7 @@ func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
 	a.claims.claimUnseen(s)
 	charge := &limit.Charge{Held: s.held}
 	ending := s.ending()
+	ending.Awaited = s.claimed && a.tasks.Awaited(s.Team, s.callback)
 	flag := ending.Charge(charge, &s.pricing)
 	s.unknown = s.repeats != nil && ending.Reached && ending.Doubtful() // charged or not: it must not be repeated
 	switch flag {

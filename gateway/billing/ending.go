@@ -29,6 +29,7 @@ type Ending struct {
 	Creates     bool // a success is a task
 	Claimed     bool // a task was claimed: its end settles the hold
 	Unclaimable bool // the answer names a task that cannot be polled, or that another team has claimed
+	Awaited     bool // somebody waits for the pictures of the claimed task: a query of it names them all
 
 	Embeds   bool          // all tokens are input
 	Text     bool          // tokens are charged
@@ -47,7 +48,7 @@ func (e *Ending) Charge(c *limit.Charge, p *Pricing) (flag string) {
 	switch {
 	case !e.Reached:
 		return telemetry.FlagNotSent
-	case e.Claimed && !(read.Frames > 0 && (e.TellsAll() || e.taskFailed())):
+	case e.Claimed && !(read.Frames > 0 && (e.TellsAll() && !e.Awaited || e.taskFailed())):
 		return telemetry.FlagTask
 	case e.Status == 0, e.Creates && e.Doubtful(), e.isCutError():
 		return telemetry.FlagUnknown

@@ -38,6 +38,8 @@ func TestEndings(t *testing.T) {
 	creation.Creates = true
 	claimed := creation
 	claimed.Claimed = true
+	awaited := claimed
+	awaited.Awaited = true
 	with := func(e Ending, change func(*Ending)) Ending {
 		change(&e)
 		return e
@@ -80,6 +82,8 @@ func TestEndings(t *testing.T) {
 		{"a creation with its result", creation, fmt.Sprintf(made, ""), telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},
 		{"a task", claimed, task("PENDING"), telemetry.FlagTask, limit.Amounts{}, ""},
 		{"a task that its stream ends", claimed, task("SUCCEEDED") + "\n\n", telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},
+		{"a task that its stream ends, and whose pictures somebody waits for", awaited, task("SUCCEEDED") + "\n\n", telemetry.FlagTask, limit.Amounts{}, ""},
+		{"a task that failed in its stream, where somebody waits", awaited, task("FAILED") + "\n\n", telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},
 		{"a task that runs on behind its stream", claimed, strings.Replace(task("RUNNING"), `"stop"`, `"null"`, 1) + "\n\n", telemetry.FlagTask, limit.Amounts{}, ""},
 		{"a task that its stream does not count", claimed, `{"output":{"task_id":"t","task_status":"SUCCEEDED"}}` + "\n\n", telemetry.FlagTask, limit.Amounts{}, ""},
 		{"a task that failed in its stream", claimed, task("FAILED") + "\n\n", telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},

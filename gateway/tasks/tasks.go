@@ -153,17 +153,29 @@ func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *eve
 			results = append(results, event.Result{URL: url})
 		}
 	}
-	if of == event.TaskSucceeded && len(results) > 0 && s.deps.Mirrored != nil && s.deps.Mirrored(task.Team) {
+	if of == event.TaskSucceeded && len(results) > 0 && s.mirrors(task.Team) {
 		return &event.Draft{Type: of, Team: task.Team, Work: s.workOf(task, results, callback)}
 	}
-	if s.deps.To == nil {
-		return nil
-	}
-	to := s.deps.To(task.Team, of, callback)
+	to := s.to(task.Team, of, callback)
 	if to == nil {
 		return nil
 	}
 	return &event.Draft{Type: of, Team: task.Team, Data: event.Ended(task.Ending(), results, false), To: to}
+}
+
+// Awaited reports whether somebody waits for the pictures of a team's task that succeeds: a listener, or the mirror. callback is as in Event.
+func (s *settler) Awaited(team, callback string) bool {
+	return s.mirrors(team) || s.to(team, event.TaskSucceeded, callback) != nil
+}
+
+func (s *settler) mirrors(team string) bool { return s.deps.Mirrored != nil && s.deps.Mirrored(team) }
+
+// to returns where an event is delivered; nil: nowhere.
+func (s *settler) to(team string, of event.Type, callback string) []event.Target {
+	if s.deps.To == nil {
+		return nil
+	}
+	return s.deps.To(team, of, callback)
 }
 
 // workOf returns the work of storing a task's pictures before its success is announced.
