@@ -268,6 +268,40 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	})
 }
 
+// An event that was just written is delivered however many older ones wait for a later try. What is dropped with its event is counted.
+func TestTheNewestIsDeliveredWhereOthersWait(t *testing.T) {
+	few := event.Bounds{Keep: time.Hour, Most: 5, InFlight: 1000}
+	formsOf(t, few, func(f *form) {
+		const wrote = 40
+		for n := range wrote {
+			d := &event.Draft{Type: event.TaskSucceeded, Team: "search", Data: fmt.Append(nil, n), To: []event.Target{{Address: jobs}, {Address: jobs, Path: "/shots 1"}, {Address: ops}}}
+			f.draft(d)
+			list := f.due(9, jobs, ops)
+			f.taken(fmt.Sprintf("@operators/jobs %d, search/jobs %d, search/jobs/shots 1 %d", n, n, n), list)
+			for _, d := range list {
+				f.tried(d, event.Waiting, 30*time.Minute)
+			}
+			f.clock.Move(time.Second)
+		}
+		f.write("search", "unheard")
+		if lost := 3 * (wrote - few.Most); f.lost != lost {
+			f.Errorf("%d deliveries lost, want %d", f.lost, lost)
+		}
+		if f.client != nil {
+			if n := f.client.ZCard(f.Context(), keyOf("search", "due:jobs")).Val(); n != int64(2*(few.Most-1)) {
+				f.Errorf("%d deliveries wait, of %d events", n, few.Most-1)
+			}
+		}
+		f.clock.Move(30 * time.Minute)
+		if list := f.due(99, jobs, ops); len(list) != 3*(few.Most-1) {
+			f.Errorf("took %q", named(list))
+		}
+		if lost := 3 * (wrote - few.Most + 1); f.lost != lost {
+			f.Errorf("%d deliveries lost at the end, want %d", f.lost, lost)
+		}
+	})
+}
+
 // What is known of tries goes with its event: if there are too many, when its life ends, and when the outcome comes later than that.
 func TestRowsOfTriesGoWithTheirEvents(t *testing.T) {
 	forms(t, func(f *form) {

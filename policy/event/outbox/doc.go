@@ -14,6 +14,7 @@
 //	sl1:{<owner>}:events     stream  an event's life after the last the owner's events: t type, d data, h targets, one a line
 //	sl1:{<owner>}:due:<hook> zset    an event's life after the last deliveries that wait: place and path, by when they are due, ms
 //	sl1:{<owner>}:tried:<n>  hash    an event's life after day n    of events of day n since 1970: <place> <target>: state, tries, status, last and next try, ms
+//	sl1:{<owner>}:lost       hash    an event's life after the last by hook: deliveries that waited when their event was dropped, until they are counted
 //	sl1:{<owner>}:firsts     hash    62 days after the last         names of what is reported once, and its limit
 //	sl1:{<owner>}:firsts:<p> hash    2 days, of a month 33          those of values of a tag and of keys in a day or month
 //	sl1:{<owner>}:works      hash    49 hours after the last        tasks whose pictures wait: a work as JSON, by the task's id
@@ -29,7 +30,8 @@
 //	sl1:works:walk           string  30 s                           some replica has looked for owners that are not in those two
 //
 // The bound on an owner's events also bounds everything that belongs to them: a script that writes an event drops the events whose life has
-// ended, at most a hundred, or those beyond the bound, and their rows of tries with them.
+// ended, at most a hundred, or those beyond the bound, and with them their deliveries and the rows of their tries. A replica of the previous
+// version drops no delivery with its event; then the member of due is removed when it is due.
 //
 // sl1:due is in another slot than the events, so a pair may be missing there after a lost reply or the death of a process. A walk over all
 // owners finds it.

@@ -1,7 +1,7 @@
 -- Takes deliveries of an owner's events that are due: no other caller gets them until the lease ends.
 --
 -- ARGV  2 the lease, ms  3 the most deliveries  4 an event's life, ms  then of each hook its name, and the most deliveries to it
--- Returns for each hook when its next delivery is due after that, ms, or -1; how many were removed because their events are no longer kept;
+-- Returns for each hook when its next delivery is due after that, ms, or -1; how many are lost because their events are no longer kept;
 --       how many follow; and of each the event's place and the target's path, the event's type and data, and the row of its tries, or empty.
 local now, left = math.floor(clock() / 1000), tonumber(ARGV[3])
 local reply = {}
@@ -31,6 +31,11 @@ for i = 5, #ARGV, 2 do
       if taken == most or lost == most_lost then break end
       if take(due, ARGV[i], member) then taken = taken + 1 else lost = lost + 1 end
     end
+  end
+  local before = redis.call('HGET', TEAM .. 'lost', ARGV[i])
+  if before then
+    redis.call('HDEL', TEAM .. 'lost', ARGV[i])
+    lost = lost + before
   end
   left, reply[head + 2], reply[head + 3] = left - taken, lost, taken
   local next = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')

@@ -25,12 +25,6 @@ local function await(place, target, at, keep)
   redis.call('PEXPIRE', TEAM .. 'due:' .. hook, keep)
 end
 
--- bound_due bounds the deliveries that wait for a hook to two for each event that may be kept: a callback may make a hook a target twice.
--- The deliveries that it drops belong to events that are dropped, and counted, because there are too many.
-local function bound_due(target, most)
-  redis.call('ZREMRANGEBYRANK', TEAM .. 'due:' .. hook_of(target), 0, string.format('%d', -2 * most - 1))
-end
-
 -- keep_work keeps a work, which is done before an event is written. It lives longer than the addresses of a task's pictures, which are valid
 -- for a day.
 local function keep_work(w, ms)
@@ -43,8 +37,19 @@ local function keep_work(w, ms)
   redis.call('PEXPIRE', succeeded, w.remember)
 end
 
+-- drop_delivery drops what is kept of a delivery of an event that is dropped. If it waits, it is noted as lost for its hook, whose next taker
+-- counts it (due.lua). So no more deliveries wait for a hook than the events that are kept have targets.
+local function drop_delivery(place, target, keep)
+  local hook = hook_of(target)
+  redis.pcall('HDEL', tried_key(place), tried_field(place, target))
+  if redis.pcall('ZREM', TEAM .. 'due:' .. hook, place .. string.sub(target, #hook + 1)) == 1 then
+    redis.pcall('HINCRBY', TEAM .. 'lost', hook, 1)
+    redis.pcall('PEXPIRE', TEAM .. 'lost', keep)
+  end
+end
+
 -- drop_old drops the oldest events: those whose life has ended, at most a hundred in a call, or else those beyond the most of an owner, and
--- the rows of their tries. It returns how many were beyond the most.
+-- what is kept of their deliveries. It returns how many were beyond the most.
 local function drop_old(key, e, ms)
   local over, ended = 0, ms - e.keep - 1
   local list = ended > 0 and redis.call('XRANGE', key, '-', string.format('%d', ended), 'COUNT', 100) or {}
@@ -55,7 +60,7 @@ local function drop_old(key, e, ms)
     over = #list
   end
   for _, entry in ipairs(list) do
-    for target in string.gmatch(entry[2][6], '[^\n]+') do redis.pcall('HDEL', tried_key(entry[1]), tried_field(entry[1], target)) end
+    for target in string.gmatch(entry[2][6], '[^\n]+') do drop_delivery(entry[1], target, e.keep) end
     redis.call('XDEL', key, entry[1])
   end
   return over
@@ -84,9 +89,6 @@ local function write_event(e, now)
   end
   local dropped = drop_old(key, e, ms)
   redis.call('PEXPIRE', key, e.keep)
-  for _, target in ipairs(e.to) do
-    await(place, target, ms, e.keep)
-    bound_due(target, e.most)
-  end
+  for _, target in ipairs(e.to) do await(place, target, ms, e.keep) end
   return place, dropped
 end
