@@ -17,9 +17,9 @@
 //	sl1:{<owner>}:lost       hash    an event's life after the last by hook: deliveries that waited when their event was dropped, until they are counted
 //	sl1:{<owner>}:firsts     hash    62 days after the last         names of what is reported once, and its limit
 //	sl1:{<owner>}:firsts:<p> hash    2 days, of a month 33          those of values of a tag and of keys in a day or month
-//	sl1:{<owner>}:works      hash    49 hours after the last        tasks whose pictures wait: a work as JSON, by the task's id
-//	sl1:{<owner>}:works:due  zset    49 hours after the last        those tasks, by when they are tried, ms
-//	sl1:{<owner>}:works:late zset    49 hours after the last        successes not announced yet, by when they must be, ms
+//	sl1:{<owner>}:works      hash    a work's life after the last   tasks whose pictures wait: a work as JSON, by the task's id
+//	sl1:{<owner>}:works:due  zset    a work's life after the last   those tasks, by when they are tried, ms
+//	sl1:{<owner>}:works:late zset    a work's life after the last   successes not announced yet, by when they must be, ms
 //	sl1:{<owner>}:succeeded:<n> hash 8 days after the last          tasks that succeeded on a day, yyyymmdd, and how many pictures they have
 //	sl1:due                  zset    for ever                       <owner> <hook> for which deliveries wait, by when the first is due, ms
 //	sl1:{sl1:due}:seats:<..> zset    12 s after the last            of a hook, as in sl1:due, or an operators' one: its deliveries under way, by when they stop counting, ms
@@ -32,6 +32,8 @@
 // The bound on an owner's events also bounds everything that belongs to them: a script that writes an event drops the events whose life has
 // ended, at most a hundred, or those beyond the bound, and with them their deliveries and the rows of their tries. A replica of the previous
 // version drops no delivery with its event; then the member of due is removed when it is due.
+//
+// A work lives as long as an event, but at least 49 hours, and besides as long as its event may be held back.
 //
 // sl1:due is in another slot than the events, so a pair may be missing there after a lost reply or the death of a process. A walk over all
 // owners finds it.

@@ -40,7 +40,7 @@ func (o *Outbox) Write(d *event.Draft) *Written {
 	if o == nil || d == nil {
 		return nil
 	}
-	w := &Written{d.Type, string(d.Data), make([]string, len(d.To)), o.bounds.Keep.Milliseconds(), o.bounds.Most, writtenOf(d.Work)}
+	w := &Written{d.Type, string(d.Data), make([]string, len(d.To)), o.bounds.Keep.Milliseconds(), o.bounds.Most, o.writtenOf(d.Work)}
 	for i, t := range d.To {
 		w.To[i] = target(t.Address, t.Path)
 	}

@@ -22,8 +22,8 @@ var (
 )
 
 const (
-	// workLife is how long a work is kept after it was last tried: longer than the addresses of its pictures are valid.
-	workLife = 49 * time.Hour
+	// picturesLife is longer than the addresses of pictures are valid.
+	picturesLife = 49 * time.Hour
 	// workOwners is how many owners' works a call reads: each takes a script.
 	workOwners = 64
 
@@ -42,6 +42,10 @@ func markWorks(ctx context.Context, client redis.UniversalClient, owner string) 
 	}
 }
 
+// workLife is how long a work is kept after it was last tried: as long as its event would be if it were not held back, because no replica may
+// run meanwhile, and longer than the addresses of its pictures are valid.
+func (o *store) workLife() time.Duration { return max(picturesLife, o.bounds.Keep) + event.HeldBack }
+
 // written is a work in the arguments of a script.
 type written struct {
 	Task     string `json:"task"`
@@ -53,11 +57,11 @@ type written struct {
 	Remember int64  `json:"remember"`
 }
 
-func writtenOf(w *event.Work) *written {
+func (o *store) writtenOf(w *event.Work) *written {
 	if w == nil {
 		return nil
 	}
-	return &written{w.Task, textOf(w), dayOf(w.Day), len(w.Pictures), event.HeldBack.Milliseconds(), workLife.Milliseconds(), event.SuccessesKept.Milliseconds()}
+	return &written{w.Task, textOf(w), dayOf(w.Day), len(w.Pictures), event.HeldBack.Milliseconds(), o.workLife().Milliseconds(), event.SuccessesKept.Milliseconds()}
 }
 
 // dayOf is a day in a key.
@@ -192,7 +196,7 @@ func (w *Works) Worked(ctx context.Context, work *event.Work, p event.Progress) 
 		Released bool     `json:"released,omitempty"`
 		Tell     *Written `json:"tell,omitempty"`
 		Beside   *Written `json:"beside,omitempty"`
-	}{work.Task, "", p.Next.Milliseconds(), workLife.Milliseconds(), p.Done, p.Released, w.outbox.Write(p.Tell), w.outbox.Write(p.Beside)}
+	}{work.Task, "", p.Next.Milliseconds(), w.outbox.workLife().Milliseconds(), p.Done, p.Released, w.outbox.Write(p.Tell), w.outbox.Write(p.Beside)}
 	if p.Keep {
 		args.Work = textOf(work)
 	}

@@ -257,6 +257,34 @@ func TestSuccessesAreRemembered(t *testing.T) {
 	})
 }
 
+// While no replica runs, a success that is held back is kept for as long as an event would be, and pictures for longer than their addresses.
+func TestAWorkLivesAsLongAsEvents(t *testing.T) {
+	for keep, want := range map[time.Duration]time.Duration{
+		time.Hour:       49*time.Hour + event.HeldBack,
+		72 * time.Hour:  72*time.Hour + event.HeldBack,
+		720 * time.Hour: 720*time.Hour + event.HeldBack,
+	} {
+		formsOf(t, event.Kept(keep), func(f *form) {
+			if f.client == nil {
+				return // in memory nothing outlives the process
+			}
+			lives := func() {
+				f.Helper()
+				for _, end := range []string{"works", worksDue, worksLate} {
+					if got := f.client.PTTL(f.Context(), keyOf("search", end)).Val(); got > want || got < want-time.Minute {
+						f.Errorf("events live %v, %s %v, want %v", keep, end, got, want)
+					}
+					f.client.PExpire(f.Context(), keyOf("search", end), time.Hour)
+				}
+			}
+			f.succeed("search", "t1", "https://a/1")
+			lives()
+			f.worked(f.take(9)[0], event.Progress{Next: time.Hour}, true)
+			lives()
+		})
+	}
+}
+
 // A key of another type stops the charge, as with events.
 func TestAWorkChecksItsKeys(t *testing.T) {
 	forms(t, func(f *form) {

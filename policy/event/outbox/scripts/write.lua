@@ -26,7 +26,7 @@ local function await(place, target, at, keep)
 end
 
 -- keep_work keeps a work, which is done before an event is written. It lives longer than the addresses of a task's pictures, which are valid
--- for a day.
+-- for a day, and as long as its event would.
 local function keep_work(w, ms)
   local works, succeeded = TEAM .. 'works', TEAM .. 'succeeded:' .. w.day
   redis.call('HSET', works, w.task, w.text)
