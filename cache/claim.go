@@ -51,6 +51,8 @@ type Hold struct {
 	Day      int    // of admission, which the cost belongs to: yyyymmdd and yyyymm, in UTC
 	Month    int
 	Images   int64           // how many pictures are held
+	Tokens   int64           `json:",omitzero"` // held, if Governed; 0: only pictures are, or the claim is of an older version
+	Spend    int64           `json:",omitzero"` // held beside Tokens: the money for all of it
 	Size     string          `json:",omitzero"` // of one, as the request named it; empty: it named none
 	Price    int64           // of one picture of that size at admission, in 10⁻⁹ of the currency; claims of older versions have only this
 	Whole    json.RawMessage `json:",omitempty"` // the price of the model at admission, as package price writes it; nil: Price is all of it

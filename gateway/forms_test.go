@@ -266,3 +266,39 @@ func TestTasksOfANativePathAreSettledByTheirUsage(t *testing.T) {
 		})
 	}
 }
+
+// A task of a native path whose end is not seen, or does not count what was made, costs all that was held: tokens and pictures, and their
+// money. Its kinds are unknown.
+func TestATaskOfANativePathIsChargedAllThatWasHeld(t *testing.T) {
+	for name, end := range map[string]string{"no end is seen": "", "the end counts nothing": `{"output":{"task_id":"t-1","task_status":"SUCCEEDED"}}`} {
+		t.Run(name, func(t *testing.T) {
+			h, clock := tasked(t, governed, func(p *plan) {
+				p.teams = "prices: [{model: \"llm-*\", input_per_million: 1, output_per_million: 2}]\n"
+				p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					switch {
+					case r.Method == http.MethodPost:
+						_, _ = io.WriteString(w, `{"output":{"task_id":"t-1","task_status":"PENDING"},"request_id":"r"}`)
+					case end == "":
+						w.WriteHeader(http.StatusInternalServerError)
+					default:
+						_, _ = io.WriteString(w, end)
+					}
+				})
+			})
+			h.ask("POST", "/api/v1/services/video/now", `{"model":"llm-max","input":{"prompt":"river"},"parameters":{}}`, async...)
+			held := h.records.await(t, 1)[0].Held.Amounts
+			if held[limit.Tokens] < 2048 || held[limit.Images] != 1 || held[limit.Spend] < 4_000_000 {
+				t.Fatalf("held are %v", held)
+			}
+			for _, d := range []time.Duration{time.Minute, 24 * time.Hour, 31 * time.Second, 31 * time.Second} {
+				clock.move(d)
+				h.gateway.Finish(t.Context())
+			}
+			rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-26*time.Hour), 3)})
+			if err != nil || len(rows) != 1 || rows[0].Used != held || rows[0].Estimated != held || rows[0].Kinds != "" {
+				t.Errorf("%+v, %v; want %v", rows, err, held)
+			}
+		})
+	}
+}

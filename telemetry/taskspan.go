@@ -29,7 +29,7 @@ type Task struct {
 	Usage     meter.Usage // in the answer that showed the end
 	Cost      Cost        // what was charged
 	Held      Cost        // what was held from its creation
-	Estimated bool        // the images were not counted by the service
+	Estimated bool        // what it made was not counted by the service
 	SettledBy string      // poll, finisher, stream, lease
 }
 

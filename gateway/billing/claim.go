@@ -11,6 +11,9 @@ import (
 
 // Keep notes in a task's hold its amounts and the price of its pictures, so that later prices do not change it.
 func (p *Pricing) Keep(hold *cache.Hold, held *limit.Amounts) {
+	if hold.Governed {
+		hold.Tokens, hold.Spend = held[limit.Tokens], held[limit.Spend]
+	}
 	if hold.Images, hold.Size = held[limit.Images], p.Size; p.Price == nil {
 		return
 	}
@@ -40,9 +43,15 @@ func OfTask(hold *cache.Hold, used price.Usage) price.Bill {
 	return bill
 }
 
-// HeldByTask is the bill of as many pictures as a task holds.
-func HeldByTask(hold *cache.Hold) price.Bill {
-	return OfTask(hold, price.Asked(hold.Images, hold.Size))
+// HeldByTask is what a task holds, and its bill; nil: it holds tokens, whose kinds are unknown.
+func HeldByTask(hold *cache.Hold) (limit.Amounts, *price.Bill) {
+	bill := OfTask(hold, price.Asked(hold.Images, hold.Size))
+	held := limit.AmountsOf(&bill)
+	if hold.Tokens == 0 {
+		return held, &bill
+	}
+	held[limit.Tokens], held[limit.Spend] = hold.Tokens, hold.Spend
+	return held, nil
 }
 
 // Forwarded reports whether a task was made on a forwarded path whose bodies are not read.

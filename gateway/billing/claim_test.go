@@ -45,9 +45,10 @@ func TestATaskCostsByThePriceInItsClaim(t *testing.T) {
 		{"a forwarded path", `"usage":{"image_count":2}`, cache.Hold{ID: "h", Endpoint: "other", Images: 3, Price: 7}, 0, 0},
 	} {
 		reading := readingOf(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"},` + tt.body + `}`)
-		cost, held := OfTask(&tt.hold, UsageOf(&reading, false, tt.hold.Size)), HeldByTask(&tt.hold)
-		if cost.Total() != tt.want || held.Total() != tt.held {
-			t.Errorf("%s: %d of %d held, want %d of %d", tt.about, cost.Total(), held.Total(), tt.want, tt.held)
+		cost := OfTask(&tt.hold, UsageOf(&reading, false, tt.hold.Size))
+		held, _ := HeldByTask(&tt.hold)
+		if cost.Total() != tt.want || held[limit.Spend] != tt.held {
+			t.Errorf("%s: %d of %d held, want %d of %d", tt.about, cost.Total(), held[limit.Spend], tt.want, tt.held)
 		}
 	}
 
@@ -61,13 +62,32 @@ func TestATaskCostsByThePriceInItsClaim(t *testing.T) {
 	if err := json.Unmarshal(text, &again); err != nil {
 		t.Fatal(err)
 	}
-	if held := HeldByTask(&again); held.Total() != 1500 {
-		t.Errorf("%s holds %d", text, held.Total())
+	if held, _ := HeldByTask(&again); held[limit.Spend] != 1500 {
+		t.Errorf("%s holds %v", text, held)
 	}
 
 	pricing, kept := Pricing{Price: &sized, Size: "2K"}, cache.Hold{ID: "h", Endpoint: "image"}
 	if pricing.Keep(&kept, &limit.Amounts{limit.Images: 3}); !reflect.DeepEqual(kept, ours) {
 		t.Errorf("kept as %+v, want %+v", kept, ours)
+	}
+}
+
+// A task of a path that may make anything holds tokens beside pictures. A claim of an earlier version has only the pictures.
+func TestATaskThatMayMakeAnythingHoldsTokensToo(t *testing.T) {
+	pricing, all := Pricing{Price: thePrice()}, limit.Amounts{1, 2050, 2, 4098}
+	kept := cache.Hold{ID: "h", Endpoint: "other", Governed: true}
+	pricing.Keep(&kept, &all)
+	text, err := json.Marshal(kept)
+	var again cache.Hold
+	if err != nil || json.Unmarshal(text, &again) != nil {
+		t.Fatalf("%s %v", text, err)
+	}
+	if held, bill := HeldByTask(&again); held != all || bill != nil {
+		t.Errorf("%s holds %v, %v, want %v of unknown kinds", text, held, bill, all)
+	}
+	again.Tokens, again.Spend = 0, 0
+	if held, bill := HeldByTask(&again); held != (limit.Amounts{1, 0, 2, 200}) || bill == nil || bill[price.Image].Quantity != 2 {
+		t.Errorf("an earlier version's holds %v, %v", held, bill)
 	}
 }
 

@@ -93,12 +93,13 @@ func (t *Tasks) chargeUnheard(ctx context.Context, claim *cache.Claim) {
 	if !t.unsettled.add(claim) {
 		return
 	}
-	end := &End{Outcome: "unheard", Answer: claim.Answer, Bill: billing.HeldByTask(&claim.Hold), Estimated: true, By: ByLease}
+	end := &End{Outcome: "unheard", Answer: claim.Answer, Estimated: true, By: ByLease}
+	end.Amounts, end.Bill = billing.HeldByTask(&claim.Hold)
 	charged := *claim // it outlives the caller's
 	t.charge(ctx, &charged, end, func(first bool) {
 		if first {
 			t.deps.Logger.Warn("the end of a task was never seen; charged as held",
-				slog.String("team", charged.Team), slog.String("task", charged.Task), slog.Int64("images", charged.Hold.Images))
+				slog.String("team", charged.Team), slog.String("task", charged.Task), slog.Int64("images", charged.Hold.Images), slog.Int64("tokens", charged.Hold.Tokens))
 		}
 		t.unsettled.remove(charged.Team, charged.Task)
 		_ = t.deps.Claims.Forget(context.WithoutCancel(ctx), &charged) // if it fails, the task is handed out again and found settled

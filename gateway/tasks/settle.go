@@ -29,15 +29,13 @@ type End struct {
 	Outcome   string // see [Outcome]
 	Answer    cache.Answer
 	Usage     meter.Usage
-	Bill      price.Bill // of the images that are charged
-	Estimated bool       // the service did not count the images
-	By        string     // how the end was learned
+	Amounts   limit.Amounts // what is charged
+	Bill      *price.Bill   // of Amounts by kind; nil: their kinds are unknown
+	Estimated bool          // the service did not count what was made
+	By        string        // how the end was learned
 
 	body []byte // the answer; nil: there was none
 }
-
-// amounts are what is charged.
-func (e *End) amounts() limit.Amounts { return limit.AmountsOf(&e.Bill) }
 
 // settler charges the ends of tasks, once each.
 type settler struct {
@@ -60,16 +58,15 @@ func (e *End) Cost(m unit.Money) telemetry.Cost {
 	if e.Estimated {
 		flag = telemetry.FlagEstimated
 	}
-	return Cost(e.amounts(), m, flag)
+	return Cost(e.Amounts, m, flag)
 }
 
-// endOf reads how a task ended from its last answer. If the answer does not count the images, the number that was held is the
-// estimate.
+// endOf reads how a task ended from its last answer.
 func (s *settler) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by string) *End {
 	reading := read(body)
 	reading.Usage.Cover(s.deps.Cover)
 	end := &End{Outcome: Outcome(ended.Status), Answer: ended, Usage: reading.Usage, By: by, body: body}
-	end.Bill, end.Estimated = billAt(claim, ended.Status, &reading)
+	end.count(claim, &reading)
 	return end
 }
 
@@ -80,13 +77,16 @@ func read(body []byte) meter.Reading {
 	return reads.End()
 }
 
-// billAt returns the bill of a task that ended in a state, and whether it is estimated.
-func billAt(claim *cache.Claim, status cache.Status, reading *meter.Reading) (bill price.Bill, estimated bool) {
+// count fills in what a task is charged for its last answer. If the answer does not count what was made, what was held is the estimate.
+func (e *End) count(claim *cache.Claim, reading *meter.Reading) {
 	known := billing.Tells(reading, claim.Hold.Governed, true) // on a path that may make anything, also tokens
-	if !known && status == cache.Succeeded && !billing.Forwarded(&claim.Hold) {
-		return billing.HeldByTask(&claim.Hold), true
+	if !known && e.Answer.Status == cache.Succeeded && !billing.Forwarded(&claim.Hold) {
+		e.Amounts, e.Bill = billing.HeldByTask(&claim.Hold)
+		e.Estimated = true
+		return
 	}
-	return billing.OfTask(&claim.Hold, billing.UsageOf(reading, claim.Hold.Governed, claim.Hold.Size)), false
+	bill := billing.OfTask(&claim.Hold, billing.UsageOf(reading, claim.Hold.Governed, claim.Hold.Size))
+	e.Amounts, e.Bill = limit.AmountsOf(&bill), &bill
 }
 
 // Settled returns what an ended task costs, by its last answer, and whether that is estimated; ended: the task has ended.
@@ -94,9 +94,9 @@ func Settled(claim *cache.Claim) (cost limit.Amounts, estimated, ended bool) {
 	if !claim.Final() {
 		return cost, false, false
 	}
-	reading := read(claim.Body)
-	bill, estimated := billAt(claim, claim.Answer.Status, &reading)
-	return limit.AmountsOf(&bill), estimated, true
+	reading, end := read(claim.Body), End{Answer: claim.Answer}
+	end.count(claim, &reading)
+	return end.Amounts, end.Estimated, true
 }
 
 // Outcome is how a task ended: succeeded, failed or cancelled. A stream that ends without the task's status has succeeded.
@@ -189,9 +189,9 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	if claim.Hold.Counted {
 		held.AddOuter(limit.ScopeAccount)
 	}
-	task, bill := s.taskOf(claim, end), end.Bill // a charge may wait for long: it keeps no answer
+	task := s.taskOf(claim, end) // a charge may wait for long: it keeps no answer
 	s.deps.Charge(ctx, &limit.Charge{
-		Held: held, Amounts: end.amounts(), Bill: &bill, Estimated: end.Estimated, Left: left, Event: s.Event(task, end.body, claim.Callback),
+		Held: held, Amounts: end.Amounts, Bill: end.Bill, Estimated: end.Estimated, Left: left, Event: s.Event(task, end.body, claim.Callback),
 		Taken: func(first bool) {
 			if first {
 				s.reportEnd(claim, task)
@@ -203,8 +203,8 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 
 // HeldBy returns what a task holds until its end.
 func HeldBy(hold *cache.Hold) limit.Amounts {
-	bill := billing.HeldByTask(hold)
-	return limit.AmountsOf(&bill)
+	held, _ := billing.HeldByTask(hold)
+	return held
 }
 
 // Cost returns amounts in the form of the log.
@@ -216,7 +216,7 @@ func Cost(a limit.Amounts, m unit.Money, flag string) telemetry.Cost {
 func (s *settler) taskOf(claim *cache.Claim, end *End) *telemetry.Task {
 	money := s.deps.Money()
 	task := &telemetry.Task{
-		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Account: s.deps.Shown(claim.Account), Outcome: end.Outcome, Images: end.Bill[price.Image].Quantity,
+		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Account: s.deps.Shown(claim.Account), Outcome: end.Outcome, Images: end.Amounts[limit.Images],
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
 		Usage: end.Usage, Cost: end.Cost(money), Held: Cost(HeldBy(&claim.Hold), money, ""), Estimated: end.Estimated, SettledBy: end.By,
 	}
