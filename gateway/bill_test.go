@@ -3,6 +3,9 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -251,6 +254,32 @@ func TestAContradictionIsLoggedOnce(t *testing.T) {
 		if n := strings.Count(h.log.String(), `"model":"`+model+`"`); n != 1 {
 			t.Errorf("%s is logged %d times:\n%s", model, n, h.log.String())
 		}
+	}
+}
+
+// So is that of a task, at its end.
+func TestAContradictionOfATaskIsLoggedOnce(t *testing.T) {
+	made := 0
+	h := build(t, governed, func(p *plan) {
+		p.teams, p.config.PollInterval = chargedPrices, time.Millisecond
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodGet {
+				_, _ = io.WriteString(w, `{"output":{"task_id":"`+path.Base(r.URL.Path)+`","task_status":"SUCCEEDED"},"usage":{"input_tokens":10,"cached_tokens":11}}`)
+				return
+			}
+			made++
+			_, _ = fmt.Fprintf(w, `{"output":{"task_id":"t-%d","task_status":"PENDING"},"request_id":"r"}`, made)
+		})
+	})
+	for _, id := range []string{"t-1", "t-2"} {
+		h.ask("POST", "/api/v1/services/video/now", `{"model":"llm-max","input":{"prompt":"river"}}`, async...)
+		for got := h.poll(id); !strings.Contains(got.body, "SUCCEEDED"); got = h.poll(id) {
+		}
+	}
+	h.rowsOf(t, "search")
+	if n := strings.Count(h.log.String(), "was cut to the whole"); n != 1 {
+		t.Errorf("logged %d times:\n%s", n, h.log.String())
 	}
 }
 

@@ -141,7 +141,7 @@ func New(config Config, deps Deps) *Gateway {
 	service := &service{config: &g.config, deps: &g.deps, live: g.live, alarms: alarms, headers: headers, lease: lease}
 	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
-		Query: service.queryTask, Charge: charges.chargeTask, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.pool.Cover,
+		Query: service.queryTask, Charge: charges.chargeTask, Contradicts: charges.contradictions.Note, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.pool.Cover,
 		Has: g.live.pool.Has, QueryRate: g.live.pool.QueryRate, Shown: g.live.pool.Shown, To: deps.To, Mirrored: g.live.mirrored(deps.Result),
 		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger, Ended: deps.TaskEnded,
 	})

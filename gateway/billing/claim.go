@@ -34,18 +34,18 @@ func priceIn(hold *cache.Hold) *price.Price {
 	return p
 }
 
-// OfTask is the bill of a task for the pictures in its answer. A task of a forwarded path that is not read costs only its request.
-func OfTask(hold *cache.Hold, used price.Usage) price.Bill {
+// OfTask is the bill of a task for what it used, and whether that contradicts itself. A task of a forwarded path that is not read costs
+// only its request.
+func OfTask(hold *cache.Hold, used price.Usage) (bill price.Bill, contradicts bool) {
 	if Forwarded(hold) {
 		used = price.Usage{}
 	}
-	bill, _ := price.Of(priceIn(hold), &used)
-	return bill
+	return price.Of(priceIn(hold), &used)
 }
 
 // HeldByTask is what a task holds, and its bill; nil: it holds tokens, whose kinds are unknown.
 func HeldByTask(hold *cache.Hold) (limit.Amounts, *price.Bill) {
-	bill := OfTask(hold, price.Asked(hold.Images, hold.Size))
+	bill, _ := OfTask(hold, price.Asked(hold.Images, hold.Size))
 	held := limit.AmountsOf(&bill)
 	if hold.Tokens == 0 {
 		return held, &bill

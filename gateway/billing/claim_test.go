@@ -45,7 +45,7 @@ func TestATaskCostsByThePriceInItsClaim(t *testing.T) {
 		{"a forwarded path", `"usage":{"image_count":2}`, cache.Hold{ID: "h", Endpoint: "other", Images: 3, Price: 7}, 0, 0},
 	} {
 		reading := readingOf(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"},` + tt.body + `}`)
-		cost := OfTask(&tt.hold, UsageOf(&reading, false, tt.hold.Size))
+		cost, _ := OfTask(&tt.hold, UsageOf(&reading, false, tt.hold.Size))
 		held, _ := HeldByTask(&tt.hold)
 		if cost.Total() != tt.want || held[limit.Spend] != tt.held {
 			t.Errorf("%s: %d of %d held, want %d of %d", tt.about, cost.Total(), held[limit.Spend], tt.want, tt.held)

@@ -66,7 +66,9 @@ func (s *settler) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by 
 	reading := read(body)
 	reading.Usage.Cover(s.deps.Cover)
 	end := &End{Outcome: Outcome(ended.Status), Answer: ended, Usage: reading.Usage, By: by, body: body}
-	end.count(claim, &reading)
+	if end.count(claim, &reading) {
+		s.deps.Contradicts(limit.RequestOf(claim.Hold.ID), claim.Team, claim.Model)
+	}
 	return end
 }
 
@@ -77,16 +79,18 @@ func read(body []byte) meter.Reading {
 	return reads.End()
 }
 
-// count fills in what a task is charged for its last answer. If the answer does not count what was made, what was held is the estimate.
-func (e *End) count(claim *cache.Claim, reading *meter.Reading) {
+// count fills in what a task is charged for its last answer, and reports whether the usage there contradicts itself. If the answer does
+// not count what was made, what was held is the estimate.
+func (e *End) count(claim *cache.Claim, reading *meter.Reading) (contradicts bool) {
 	known := billing.Tells(reading, claim.Hold.Governed, true) // on a path that may make anything, also tokens
 	if !known && e.Answer.Status == cache.Succeeded && !billing.Forwarded(&claim.Hold) {
 		e.Amounts, e.Bill = billing.HeldByTask(&claim.Hold)
 		e.Estimated = true
-		return
+		return false
 	}
-	bill := billing.OfTask(&claim.Hold, billing.UsageOf(reading, claim.Hold.Governed, claim.Hold.Size))
+	bill, contradicts := billing.OfTask(&claim.Hold, billing.UsageOf(reading, claim.Hold.Governed, claim.Hold.Size))
 	e.Amounts, e.Bill = limit.AmountsOf(&bill), &bill
+	return contradicts
 }
 
 // Settled returns what an ended task costs, by its last answer, and whether that is estimated; ended: the task has ended.

@@ -85,6 +85,8 @@ type Deps struct {
 	Query func(claim *cache.Claim, by Origin) (Reply, error)
 	// Charge charges the hold of a task's creation, and calls Taken and Left as [limit.Charge] says.
 	Charge func(ctx context.Context, charge *limit.Charge)
+	// Contradicts notes a request whose usage, in the answer that shows its task's end, has more of a kind than of the whole.
+	Contradicts func(id, team, model string)
 	// Full names the teams that may have no more open tasks.
 	Full func() map[string]bool
 	// Ended is called for each task whose end this process reports, with its model's name in metrics; nil: not called. It must not block.
