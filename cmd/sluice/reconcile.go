@@ -21,8 +21,8 @@ type reconcileCommand struct {
 	Bill string `arg:"" placeholder:"BILL.csv" help:"The service's bill, or one in the form of FOCUS; - reads standard input."`
 
 	Map       string        `placeholder:"F" help:"What its columns mean, as YAML: see docs/money.md. Absent: a bill of sluice usage --focus."`
-	From      string        `placeholder:"D" help:"From this day on, such as 2026-11-01, in UTC; the bill's first day if absent."`
-	To        string        `placeholder:"D" help:"To this day; the bill's last if absent."`
+	From      string        `placeholder:"D" help:"From this day on, such as 2026-11-01, in UTC; the first that the bill has whole if absent."`
+	To        string        `placeholder:"D" help:"To this day; the last that the bill has whole if absent."`
 	Account   string        `placeholder:"A" help:"Of only one account at the service, by its id in the accounts file."`
 	Tolerance string        `default:"0.5%" placeholder:"P" help:"How much the sums may differ, of the bill's: ${default}."`
 	Report    time.Duration `placeholder:"T" help:"Report the outcome to the metrics of all replicas, over Redis; the next report is due within this time, such as 36h."`

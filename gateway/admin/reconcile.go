@@ -64,7 +64,9 @@ type reconciled struct {
 	BillOnly    []string              `json:"bill_only"`          // models that the ledger does not have
 	LedgerOnly  []string              `json:"ledger_only"`        // models that the bill does not have
 	Corrections []correction          `json:"corrections"`        // what sluice adjust would have to add
-	Unbilled    []cell                `json:"unbilled,omitempty"` // without a line on the bill: nothing is proposed for these
+	LeftOut     []string              `json:"left_out,omitempty"` // days that are not compared, because the bill has only a part of them
+	Partial     []cell                `json:"partial,omitempty"`  // compared nevertheless: nothing is proposed for these
+	Unbilled    []cell                `json:"unbilled,omitempty"` // nor for these, without a line on the bill
 	Nameless    []cell                `json:"nameless,omitempty"` // nor for these, whose account has no valid id
 	Unused      []cell                `json:"unused,omitempty"`   // nor, for some unit, for these: no team used anything on those days
 }
@@ -135,7 +137,10 @@ func (r *Reconciliation) document() *reconciled {
 	for _, c := range r.Corrections {
 		d.Corrections = append(d.Corrections, correction{c.Team, limit.DayText(c.Day), c.Account, c.Unit, json.Number(r.Money.Written(c.Unit, c.Delta))})
 	}
-	d.Unbilled, d.Nameless, d.Unused = cellsOf(r.Unbilled), cellsOf(r.Nameless), cellsOf(r.Unused)
+	for _, day := range r.LeftOut {
+		d.LeftOut = append(d.LeftOut, limit.DayText(day))
+	}
+	d.Partial, d.Unbilled, d.Nameless, d.Unused = cellsOf(r.Partial), cellsOf(r.Unbilled), cellsOf(r.Nameless), cellsOf(r.Unused)
 	return d
 }
 
@@ -199,6 +204,7 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 
 // writeCorrections writes the lines of sluice adjust, and the cells without any.
 func (r *Reconciliation) writeCorrections(text io.Writer) {
+	writeCells(text, "because the bill has only a part of them", r.Partial)
 	writeCells(text, "which are not on the bill", r.Unbilled)
 	writeCells(text, "whose account has no valid id: name it in the map", r.Nameless)
 	writeCells(text, "because the ledger has no use by which to divide the surplus of the bill among teams", r.Unused)
@@ -232,6 +238,9 @@ func (r *Reconciliation) writeSums(w io.Writer) {
 	}
 	if r.Account != "" {
 		_, _ = fmt.Fprintf(w, "the ledger is that of account %s\n", Printable(r.Account))
+	}
+	if len(r.LeftOut) > 0 {
+		_, _ = fmt.Fprintf(w, "the bill has only a part of these days in UTC, so they are left out: %s\n", invoice.DayTexts(r.LeftOut))
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(out, "%s to %s\tBILL\tLEDGER\tDIFFERENCE\tESTIMATED BY THE LEDGER\n", r.From, r.To)

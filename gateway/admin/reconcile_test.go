@@ -104,6 +104,26 @@ sluice adjust --team search --day 2026-11-21 --unit tokens --delta=2 --reason 'b
 	}
 }
 
+// Days of which the bill has only a part are named: those that are left out, and those for which only nothing is proposed.
+func TestPartsOfDays(t *testing.T) {
+	sums := &invoice.Sums{Counted: true, LeftOut: []int{20261031}, Partial: []int{20261130}, Of: map[invoice.Item]invoice.Sum{
+		{Day: 20261130, Model: "m", Kind: "input"}: {Quantity: 5, Amount: 5},
+	}}
+	rows := []invoice.Use{{Team: "search", Day: 20261130, Model: "m", Used: limit.Amounts{1, 10, 0, 10}}}
+	r := &Reconciliation{Report: invoice.Compare(sums, rows, new(big.Rat)), From: "2026-11-30", To: "2026-11-30"}
+	var text, doc bytes.Buffer
+	if err := errors.Join(r.WriteText(&text), r.WriteJSON(&doc)); err != nil {
+		t.Fatal(err)
+	}
+	const begins, ends = "the bill has only a part of these days in UTC, so they are left out: 2026-10-31\n", "\nNothing is proposed for these, because the bill has only a part of them:\n2026-11-30\n"
+	if got := text.String(); !strings.HasPrefix(got, begins) || !strings.HasSuffix(got, ends) {
+		t.Errorf("%s", got)
+	}
+	if !strings.HasSuffix(doc.String(), `"corrections":[],"left_out":["2026-10-31"],"partial":[{"day":"2026-11-30"}]}`+"\n") {
+		t.Errorf("%s", doc.String())
+	}
+}
+
 // columnsOf is a text whose columns may have another width.
 func columnsOf(text string) string {
 	for strings.Contains(text, "   ") {

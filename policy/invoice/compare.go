@@ -53,8 +53,10 @@ type Report struct {
 	Rounded                 int64         // the most by which the ledger's money was rounded up, request by request
 	Within                  bool          // the sum, and each day's sum of each model, are within the tolerance
 	Corrections             []limit.Correction
-	Unbilled                []Cell // the bill has no line for them, so they have no corrections
-	Nameless                []Cell // likewise without corrections: their accounts are words of the bill that are not ids
+	LeftOut                 []int  // days that are not compared: the bill has only a part of them
+	Partial                 []Cell // compared, although the bill has only a part of their days, so they have no corrections
+	Unbilled                []Cell // likewise without corrections: the bill has no line for them
+	Nameless                []Cell // likewise: their accounts are words of the bill that are not ids
 	Unused                  []Cell // likewise, in some unit: no team has any use in the ledger by which to divide the difference
 }
 
@@ -86,7 +88,7 @@ type comparison struct {
 // a day, the kinds of the other side are added up. Corrections (sluice adjust) have no model: on a day with one, the
 // sum of all models is compared.
 func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
-	c := comparison{days: map[Item]*day{}, items: map[counted]*Difference{}, cells: cellsOf(sums, ledger), Report: Report{Counted: sums.Counted}}
+	c := comparison{days: map[Item]*day{}, items: map[counted]*Difference{}, cells: cellsOf(sums, ledger), Report: Report{Counted: sums.Counted, LeftOut: sums.LeftOut}}
 	ledger = divided(ledger)
 	for i := range ledger {
 		c.noteUse(&ledger[i])
@@ -115,7 +117,7 @@ func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 		}
 	}
 	c.end(tolerance)
-	c.cells.correct(&c.Report)
+	c.cells.correct(&c.Report, sums.Partial)
 	return c.Report
 }
 

@@ -84,14 +84,18 @@ func (c *cells) bill(item Item, of unit.Name, sum Sum) {
 // correct proposes corrections that would make bill and ledger of each cell equal in the units that are compared. The
 // bill knows no teams: what it has more is divided in proportion to the estimated part of each team's use, or to all
 // use if nothing is estimated. What it has less is taken back from estimates first, and from no team more than it
-// used. Nothing is proposed for a cell that is not on the bill, because the bill may end earlier or be another
-// account's; for a cell whose account is a word of the bill that cannot be the id of an account at the service; or for
+// used. Nothing is proposed for a cell of a partial day, or one that is not on the bill, because the bill may begin later,
+// end earlier or be another account's; for a cell whose account is a word of the bill that cannot be the id of an account at the service; or for
 // an excess of the bill where no team used anything.
-func (c *cells) correct(r *Report) {
+func (c *cells) correct(r *Report, partial []int) {
 	units := r.units()
 	order := slices.SortedFunc(maps.Keys(c.of), func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account)) })
 	for _, name := range order {
 		in := c.of[name]
+		if slices.Contains(partial, name.Day) {
+			r.Partial = append(r.Partial, name)
+			continue
+		}
 		if !in.has {
 			r.Unbilled = append(r.Unbilled, name)
 			continue

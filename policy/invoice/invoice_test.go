@@ -3,6 +3,7 @@ package invoice_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"os"
 	"runtime"
@@ -34,6 +35,9 @@ skip: [{column: Item, pattern: "*refund*"}]
 
 const heads = "BillingDate,Account,Model,Item,Usage,Unit,Cost\n"
 
+// ofNovember names the days, so that none is left out.
+var ofNovember = invoice.Span{From: 20261101, To: 20261130}
+
 func TestABillIsAddedUp(t *testing.T) {
 	m, err := invoice.ParseMap([]byte(example))
 	if err != nil {
@@ -56,7 +60,7 @@ func TestABillIsAddedUp(t *testing.T) {
 		{"digits beyond any", strings.Repeat("2026-11-21 12:00,a,m,input,1,token,0.00000000033333333333333333333\n", 3), "20261121 m input 3 1"},
 		{"quotes", "\"2026-11-21 12:00\",a,\"m,1\",input,1,token,1\n", "20261121 m,1 input 1 1000000000"},
 	} {
-		sums, err := invoice.Read(strings.NewReader(heads+tt.lines), m, invoice.Span{})
+		sums, err := invoice.Read(strings.NewReader(heads+tt.lines), m, ofNovember)
 		if got := written(sums); err != nil || got != tt.want {
 			t.Errorf("%s: %s, %v; want %s", tt.name, got, err, tt.want)
 		}
@@ -83,7 +87,7 @@ func TestOwnBillsKnowKinds(t *testing.T) {
 
 func TestAccountsOfABill(t *testing.T) {
 	m, _ := invoice.ParseMap([]byte(example))
-	sums, err := invoice.Read(strings.NewReader(heads+"2026-11-21 12:00,b,m,input,1,token,1\n2026-11-21 12:00,a,m,input,1,token,1\n2026-11-21 12:00,b,m,input,1,token,1\n"), m, invoice.Span{})
+	sums, err := invoice.Read(strings.NewReader(heads+"2026-11-21 12:00,b,m,input,1,token,1\n2026-11-21 12:00,a,m,input,1,token,1\n2026-11-21 12:00,b,m,input,1,token,1\n"), m, ofNovember)
 	if err != nil || fmt.Sprint(sums.Accounts) != "[a b]" {
 		t.Error(sums, err)
 	}
@@ -156,6 +160,60 @@ func written(sums *invoice.Sums) string {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "; ")
+}
+
+// A bill of a month in Shanghai has only a part of its first and its last day in UTC, while the ledger has all of them.
+func TestDaysOfWhichTheBillHasOnlyAPart(t *testing.T) {
+	day := func(day int, tokens, spend int64) invoice.Use {
+		return invoice.Use{Team: "a", Day: day, Model: "m", Kind: "input", Used: used(tokens, 0, spend)}
+	}
+	ledger := []invoice.Use{day(20261031, 24, 24e9), day(20261101, 24, 24e9), day(20261130, 24, 24e9)}
+	lines := "2026-11-01 00:00,a,m,input,8,token,8\n2026-11-01 08:00,a,m,input,24,token,24\n2026-11-30 23:00,a,m,input,16,token,16\n"
+	const shanghai = `date: {column: BillingDate, format: "2006-01-02 15:04", zone: Asia/Shanghai}`
+	for _, tt := range []struct {
+		about, date, lines           string
+		span                         invoice.Span
+		leftOut, partial, days, want string
+		within                       bool
+	}{
+		{"its days by itself", shanghai, lines, invoice.Span{}, "20261031 20261130", "", "20261101", "", true},
+		{"days that the span names", shanghai, lines, invoice.Span{From: 20261031, To: 20261130}, "", "20261031 20261130", "20261031 20261101 20261130", "", false},
+		{"one that it names", shanghai, lines, invoice.Span{From: 20261031}, "20261130", "20261031", "20261031 20261101", "", false},
+		{"days within", shanghai, lines, invoice.Span{From: 20261101, To: 20261101}, "", "", "20261101", "", true},
+		{"of one account, whose own lines begin later", shanghai, strings.Replace(lines, "00:00,a", "00:00,b", 1), invoice.Span{Account: "a"}, "20261031 20261130", "", "20261101", "", true},
+		{"of a zone behind UTC", strings.Replace(shanghai, "Asia/Shanghai", "America/Lima", 1), "2026-10-31 01:00,a,m,input,1,token,1\n2026-10-31 20:00,a,m,input,24,token,24\n2026-11-01 19:00,a,m,input,1,token,1\n",
+			invoice.Span{}, "20261031 20261102", "", "20261101", "", true},
+		{"of UTC", strings.Replace(shanghai, "Asia/Shanghai", "UTC", 1), strings.Replace(lines, "11-01 00:00", "10-31 16:00", 1), invoice.Span{}, "", "", "20261031 20261101 20261130",
+			"20261031 a tokens -16; 20261031 a spend -16000000000; 20261130 a tokens -8; 20261130 a spend -8000000000", false},
+		{"of times that name their zone", strings.Replace(shanghai, "15:04", "15:04Z07:00", 1), strings.NewReplacer(":00,a", ":00+08:00,a").Replace(lines), invoice.Span{}, "20261031 20261130", "", "20261101", "", true},
+		{"of dates without hours", strings.Replace(shanghai, " 15:04", "", 1), "2026-11-01,a,m,input,24,token,24\n", invoice.Span{}, "", "", "20261101", "", true},
+	} {
+		m, err := invoice.ParseMap([]byte(strings.Replace(example, shanghai, tt.date, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums, err := invoice.Read(strings.NewReader(heads+tt.lines), m, tt.span)
+		if err != nil {
+			t.Errorf("%s: %v", tt.about, err)
+			continue
+		}
+		billed := map[int]bool{}
+		for item := range sums.Of {
+			billed[item.Day] = true
+		}
+		from, to := tt.span.Of(sums)
+		within := slices.DeleteFunc(slices.Clone(ledger), func(u invoice.Use) bool { return limit.DayText(u.Day) < from || limit.DayText(u.Day) > to })
+		r := invoice.Compare(sums, within, new(big.Rat))
+		row := func(days []int) string { return strings.Trim(fmt.Sprint(days), "[]") }
+		if row(sums.LeftOut) != tt.leftOut || row(sums.Partial) != tt.partial || row(slices.Sorted(maps.Keys(billed))) != tt.days || corrections(&r) != tt.want || r.Within != tt.within {
+			t.Errorf("%s: left out %v, partial %v, of %v: %s, %v", tt.about, sums.LeftOut, sums.Partial, billed, corrections(&r), r.Within)
+		}
+	}
+	m, _ := invoice.ParseMap([]byte(example))
+	const want = "line 1, column 1: the bill has only a part of its days in UTC, 2026-10-31, 2026-11-01: allowed: more days, or these by --from and --to"
+	if _, err := invoice.Read(strings.NewReader(heads+lines[:strings.Index(lines, "\n")+1]), m, invoice.Span{}); err == nil || err.Error() != want {
+		t.Errorf("of one day: %v", err)
+	}
 }
 
 // Spreadsheets put a mark before the heads, and may quote them.

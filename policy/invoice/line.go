@@ -16,15 +16,15 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 		}
 	}
 	item := Item{Account: r.accountOf(line)}
+	day, ok := r.dayOf(line[r.date]) // also of other accounts, to find the ends of the bill
 	if r.account >= 0 && span.Account != "" && item.Account != span.Account {
 		r.left[byAccount]++
 		return "", 0
 	}
-	day, ok := r.dayOf(line[r.date])
 	if !ok {
 		return fmt.Sprintf("given %q; allowed: a date as %s", line[r.date], r.m.Date.format()), r.date
 	}
-	if day < span.From || span.To != 0 && day > span.To {
+	if !span.has(day) {
 		r.left[byDay]++
 		return "", 0
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/policy/price"
 	"sluice/policy/unit"
 )
 
@@ -35,6 +36,8 @@ type Sums struct {
 	Accounts []string // the bill's, sorted, at most a hundred; nil if it names none
 	Named    bool     // the map translates the bill's words into accounts at the service
 	Own      bool     // it is Sluice's own, which says even of unknown kinds whether they are tokens or pictures
+	LeftOut  []int    // days in UTC of which the bill has only a part: Of lacks them, because the span does not name them
+	Partial  []int    // likewise, but the span names them
 }
 
 // Days are the first and the last day of the bill; 0: it has none.
@@ -71,7 +74,7 @@ func Read(from io.Reader, m *Map, span Span) (*Sums, error) {
 		line, err := in.Read()
 		switch {
 		case errors.Is(err, io.EOF):
-			return r.end()
+			return r.end(span)
 		case err != nil:
 			return nil, csvFault(err)
 		}
@@ -109,10 +112,17 @@ type reader struct {
 	skip                                               []int
 	sums                                               map[Item]*tally
 	kinds                                              map[string]string // by words of the bill
-	days                                               map[string]int    // by texts of the bill
+	moments                                            map[string]moment // by texts of the bill
+	first, last                                        time.Time         // of the bill, also of lines that are not compared
 	accounts                                           map[string]bool   // of the bill
 	named                                              bool              // some line names its account
 	left                                               [leftOuts]int     // lines that are not compared, by reason
+}
+
+// moment is a line's time, and its day as an Item has it.
+type moment struct {
+	at  time.Time
+	day int
 }
 
 // tally is a sum that is rounded once, at the end.
@@ -145,7 +155,7 @@ func newReader(m *Map, heads []string) (*reader, error) {
 	r := &reader{
 		m: m, zone: zone, date: place(m.Date.Column), account: place(m.Account.Column), model: place(m.Model), kind: place(m.Kind),
 		quantity: place(m.Quantity.Column), unit: place(m.Quantity.Unit), amount: place(m.Amount), tokens: place(m.tokens), images: place(m.images),
-		sums: map[Item]*tally{}, kinds: map[string]string{}, days: map[string]int{}, accounts: map[string]bool{},
+		sums: map[Item]*tally{}, kinds: map[string]string{}, moments: map[string]moment{}, accounts: map[string]bool{},
 	}
 	for _, s := range m.Skip {
 		r.skip = append(r.skip, place(s.Column))
@@ -159,12 +169,17 @@ func newReader(m *Map, heads []string) (*reader, error) {
 	return r, nil
 }
 
-func (r *reader) end() (*Sums, error) {
+func (r *reader) end(span Span) (*Sums, error) {
 	if len(r.sums) == 0 {
 		return nil, fmt.Errorf("line 1, column 1: no line to compare below the heads; left out are %d by skip, %d of other accounts, %d of days that are not compared",
 			r.left[bySkip], r.left[byAccount], r.left[byDay])
 	}
-	s := &Sums{Of: make(map[Item]Sum, len(r.sums)), Counted: r.quantity >= 0 || r.tokens >= 0, Named: r.m.Account.Names != nil, Own: r.tokens >= 0}
+	leftOut, partial := r.partial(span)
+	maps.DeleteFunc(r.sums, func(item Item, _ *tally) bool { return slices.Contains(leftOut, item.Day) })
+	if len(r.sums) == 0 {
+		return nil, fmt.Errorf("line 1, column 1: the bill has only a part of its days in UTC, %s: allowed: more days, or these by --from and --to", DayTexts(leftOut))
+	}
+	s := &Sums{LeftOut: leftOut, Partial: partial, Of: make(map[Item]Sum, len(r.sums)), Counted: r.quantity >= 0 || r.tokens >= 0, Named: r.m.Account.Names != nil, Own: r.tokens >= 0}
 	for item, t := range r.sums {
 		s.Of[item] = Sum{t.quantity.rounded(), t.amount.rounded()}
 	}
@@ -174,24 +189,55 @@ func (r *reader) end() (*Sums, error) {
 	return s, nil
 }
 
+// partial returns the days in UTC at the ends of the bill of which it has only a part. A bill has whole days of its own
+// zone, so the first one in UTC may lack its beginning, and the last one its end. leftOut are those without a bound of
+// the span, which would name them.
+func (r *reader) partial(span Span) (leftOut, partial []int) {
+	if !r.m.Date.hasHours() {
+		return nil, nil
+	}
+	midnight := func(t time.Time, days int) time.Time {
+		return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
+	}
+	for _, edge := range [...]struct {
+		at    time.Time
+		bound int
+	}{{midnight(r.first, 0), span.From}, {midnight(r.last, 1), span.To}} {
+		day := price.DayOf(edge.at)
+		switch whole := edge.at.Equal(edge.at.Truncate(24 * time.Hour)); { // at midnight in UTC, too
+		case whole || !span.has(day):
+		case edge.bound == 0:
+			leftOut = append(leftOut, day)
+		default:
+			partial = append(partial, day)
+		}
+	}
+	return leftOut, partial
+}
+
 // dayOf is the day in UTC of a line's time. A date without hours keeps its day, because nothing says which part of it
 // is on another day in UTC.
 func (r *reader) dayOf(text string) (day int, ok bool) {
-	if day, seen := r.days[text]; seen {
-		return day, true
+	m, seen := r.moments[text]
+	if !seen {
+		t, err := time.ParseInLocation(r.m.Date.format(), text, r.zone)
+		if err != nil {
+			return 0, false
+		}
+		if m = (moment{t, t.Year()*10000 + int(t.Month())*100 + t.Day()}); r.m.Date.hasHours() {
+			m.day = price.DayOf(t)
+		}
+		if len(r.moments) < mostWords {
+			r.moments[strings.Clone(text)] = m
+		}
 	}
-	t, err := time.ParseInLocation(r.m.Date.format(), text, r.zone)
-	if err != nil {
-		return 0, false
+	if r.first.IsZero() || m.at.Before(r.first) {
+		r.first = m.at
 	}
-	if r.m.Date.hasHours() {
-		t = t.UTC()
+	if m.at.After(r.last) {
+		r.last = m.at
 	}
-	day = t.Year()*10000 + int(t.Month())*100 + t.Day()
-	if len(r.days) < mostWords {
-		r.days[strings.Clone(text)] = day
-	}
-	return day, true
+	return m.day, true
 }
 
 func (r *reader) kindOf(line []string) string {

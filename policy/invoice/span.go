@@ -35,11 +35,23 @@ func ParseSpan(from, to string) (s Span, err error) {
 	return s, nil
 }
 
+// has reports whether the span has a day.
+func (s Span) has(day int) bool { return day >= s.From && (s.To == 0 || day <= s.To) }
+
 // Of returns the first and the last day that are compared, such as 2026-11-21: the span's, or else the bill's; "" if
 // neither has one.
 func (s Span) Of(sums *Sums) (from, to string) {
 	first, last := sums.Days()
 	return dayText(cmp.Or(s.From, first)), dayText(cmp.Or(s.To, last))
+}
+
+// DayTexts writes days: "2026-10-31, 2026-11-30".
+func DayTexts(days []int) string {
+	var texts []string
+	for _, day := range days {
+		texts = append(texts, limit.DayText(day))
+	}
+	return strings.Join(texts, ", ")
 }
 
 func dayText(day int) string {
