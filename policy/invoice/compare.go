@@ -85,8 +85,8 @@ type comparison struct {
 
 // Compare compares a bill with the ledger. The tolerance is a fraction of what the bill charges: 5/1000; in addition
 // the ledger may exceed the bill by what it was rounded up by. If one side does not know the kinds of a model's use on
-// a day, the kinds of the other side are added up. Corrections (sluice adjust) have no model: on a day with one, the
-// sum of all models is compared.
+// a day, the kinds of the other side are added up. Corrections (sluice adjust) have no model: on a day with one of money,
+// the sum of all models is compared.
 func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
 	c := comparison{days: map[Item]*day{}, items: map[counted]*Difference{}, cells: cellsOf(sums, ledger), Report: Report{Counted: sums.Counted, LeftOut: sums.LeftOut}}
 	ledger = divided(ledger)
@@ -167,7 +167,7 @@ func (u *Use) item() (item Item, counted int) {
 func (c *comparison) noteUse(u *Use) {
 	item, counted := u.item()
 	d := c.day(item)
-	d.ledger, d.rounded, d.corrected = d.ledger+u.Used[limit.Spend], d.rounded+u.Rounded, d.corrected || u.Correction
+	d.ledger, d.rounded, d.corrected = d.ledger+u.Used[limit.Spend], d.rounded+u.Rounded, d.corrected || u.Correction && u.Used[limit.Spend] != 0
 	d.used, d.estimated = d.used.Plus(u.Used), d.estimated.Plus(u.Estimated)
 	c.Ledger, c.Estimated, c.Rounded = c.Ledger.Plus(u.Used), c.Estimated.Plus(u.Estimated), c.Rounded+u.Rounded
 	if item.Kind == Unknown && (u.Used[counted] != 0 || u.Used[limit.Spend] != 0) {

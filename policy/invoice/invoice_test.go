@@ -428,6 +428,8 @@ func TestTheTolerance(t *testing.T) {
 		{"a little more, of one model alone", bill(1001, 1_000_000), rows, false},
 		{"a little less", bill(989, 1_000_000), rows, false},
 		{"a correction counts in the sum", bill(995, 1_000_000), corrected(300), true},
+		{"a correction of tokens lets no model differ", bill(1995, 999_000), append(corrected(0), invoice.Use{Day: 20261121, Model: limit.AdjustedModel, Correction: true, Used: limit.Amounts{limit.Tokens: 1}}), false},
+		{"one of money lets them", bill(1995, 999_000), corrected(1), true},
 		{"a large correction is beyond it", bill(995, 1_000_000), corrected(6000), false},
 		{"neither side has anything", billOf(), nil, true},
 		{"a model on the bill alone", bill(995, 1_000_000), rows[1:], false},

@@ -5,7 +5,7 @@ import "math/big"
 // sides are the money of bill and ledger.
 type sides struct {
 	bill, ledger, rounded int64
-	corrected             bool // the ledger has a correction
+	corrected             bool // the ledger has a correction of the money
 }
 
 func (s *sides) add(o *sides) {
@@ -22,7 +22,7 @@ func (s *sides) within(tolerance *big.Rat) bool {
 }
 
 // withinEach reports whether the whole sum is within the tolerance, and each day's sum of each model, or, on a day
-// with a correction, of all models.
+// with a correction of the money, of all models.
 func (c *comparison) withinEach(tolerance *big.Rat) bool {
 	all, dates := sides{}, map[int]*sides{}
 	for item, d := range c.days {
