@@ -69,6 +69,7 @@ type reconciled struct {
 	Unbilled    []cell                `json:"unbilled,omitempty"` // nor for these, without a line on the bill
 	Nameless    []cell                `json:"nameless,omitempty"` // nor for these, whose account has no valid id
 	Unused      []cell                `json:"unused,omitempty"`   // nor, for some unit, for these: no team used anything on those days
+	Credits     []cell                `json:"credits,omitempty"`  // corrected only in part, in some unit: the bill is below 0, and use cannot fall so far
 }
 
 // cell is a day, and an account at the service if the bill has a column for it.
@@ -140,7 +141,7 @@ func (r *Reconciliation) document() *reconciled {
 	for _, day := range r.LeftOut {
 		d.LeftOut = append(d.LeftOut, limit.DayText(day))
 	}
-	d.Partial, d.Unbilled, d.Nameless, d.Unused = cellsOf(r.Partial), cellsOf(r.Unbilled), cellsOf(r.Nameless), cellsOf(r.Unused)
+	d.Partial, d.Unbilled, d.Nameless, d.Unused, d.Credits = cellsOf(r.Partial), cellsOf(r.Unbilled), cellsOf(r.Nameless), cellsOf(r.Unused), cellsOf(r.Credits)
 	return d
 }
 
@@ -202,15 +203,20 @@ func (r *Reconciliation) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeCorrections writes the lines of sluice adjust, and the cells without any.
+// writeCorrections writes the lines of sluice adjust, and the cells that they do not make equal.
 func (r *Reconciliation) writeCorrections(text io.Writer) {
-	writeCells(text, "because the bill has only a part of them", r.Partial)
-	writeCells(text, "which are not on the bill", r.Unbilled)
-	writeCells(text, "whose account has no valid id: name it in the map", r.Nameless)
-	writeCells(text, "because the ledger has no use by which to divide the surplus of the bill among teams", r.Unused)
+	writeCells(text, "Nothing is proposed for these, because the bill has only a part of them", r.Partial)
+	writeCells(text, "Nothing is proposed for these, which are not on the bill", r.Unbilled)
+	writeCells(text, "Nothing is proposed for these, whose account has no valid id: name it in the map", r.Nameless)
+	writeCells(text, "Nothing is proposed for these, because the ledger has no use by which to divide the surplus of the bill among teams", r.Unused)
+	writeCells(text, "These cannot become equal, because the bill is a credit, and use cannot fall below 0", r.Credits)
+	equal := "These would make the sums of each day equal"
+	if len(r.Partial)+len(r.Unbilled)+len(r.Nameless)+len(r.Unused)+len(r.Credits) > 0 {
+		equal += ", but for those above"
+	}
 	for i, c := range r.Corrections {
 		if i == 0 {
-			_, _ = io.WriteString(text, "\nThese would make the sums of each day equal:\n")
+			_, _ = fmt.Fprintf(text, "\n%s:\n", equal)
 		}
 		account := ""
 		if c.Account != "" {
@@ -221,11 +227,11 @@ func (r *Reconciliation) writeCorrections(text io.Writer) {
 	}
 }
 
-// writeCells writes the cells for which nothing is proposed, and why.
+// writeCells writes the cells that stay different, and why.
 func writeCells(text io.Writer, why string, list []invoice.Cell) {
 	for i, of := range list {
 		if i == 0 {
-			_, _ = fmt.Fprintf(text, "\nNothing is proposed for these, %s:\n", why)
+			_, _ = fmt.Fprintf(text, "\n%s:\n", why)
 		}
 		_, _ = fmt.Fprintln(text, strings.TrimSpace(limit.DayText(of.Day)+" "+Printable(of.Account)))
 	}

@@ -93,7 +93,7 @@ func TestWordsOfTheBillAreNoCommands(t *testing.T) {
 Nothing is proposed for these, whose account has no valid id: name it in the map:
 2026-11-21 eu$(id)\x1b[2J
 
-These would make the sums of each day equal:
+These would make the sums of each day equal, but for those above:
 sluice adjust --team search --day 2026-11-21 --unit tokens --delta=2 --reason 'bill of 2026-11-21 to 2026-11-21'
 `
 	if !strings.HasSuffix(text.String(), want) || strings.Contains(text.String(), "\x1b") {
@@ -121,6 +121,27 @@ func TestPartsOfDays(t *testing.T) {
 	}
 	if !strings.HasSuffix(doc.String(), `"corrections":[],"left_out":["2026-10-31"],"partial":[{"day":"2026-11-30"}]}`+"\n") {
 		t.Errorf("%s", doc.String())
+	}
+}
+
+// Of a day whose bill is a credit all use is taken back, and what the bill has less than nothing is named.
+func TestACredit(t *testing.T) {
+	sums := &invoice.Sums{Of: map[invoice.Item]invoice.Sum{{Day: 20261121, Model: "m", Kind: "input"}: {Amount: -5_000_000_000}}}
+	rows := []invoice.Use{{Team: "search", Day: 20261121, Model: "m", Used: limit.Amounts{1, 10, 0, 3_000_000_000}}}
+	r := &Reconciliation{Report: invoice.Compare(sums, rows, new(big.Rat)), From: "2026-11-21", To: "2026-11-21"}
+	var text, doc bytes.Buffer
+	if err := errors.Join(r.WriteText(&text), r.WriteJSON(&doc)); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+These cannot become equal, because the bill is a credit, and use cannot fall below 0:
+2026-11-21
+
+These would make the sums of each day equal, but for those above:
+sluice adjust --team search --day 2026-11-21 --unit spend --delta=-3 --reason 'bill of 2026-11-21 to 2026-11-21'
+`
+	if !strings.HasSuffix(text.String(), want) || !strings.HasSuffix(doc.String(), `"credits":[{"day":"2026-11-21"}]}`+"\n") {
+		t.Errorf("%s\n%s", text.String(), doc.String())
 	}
 }
 

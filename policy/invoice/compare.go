@@ -58,6 +58,7 @@ type Report struct {
 	Unbilled                []Cell // likewise without corrections: the bill has no line for them
 	Nameless                []Cell // likewise: their accounts are words of the bill that are not ids
 	Unused                  []Cell // likewise, in some unit: no team has any use in the ledger by which to divide the difference
+	Credits                 []Cell // corrected only in part, in some unit: the bill is below 0, to which use cannot fall
 }
 
 // day is a model on a day.

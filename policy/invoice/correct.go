@@ -86,7 +86,7 @@ func (c *cells) bill(item Item, of unit.Name, sum Sum) {
 // use if nothing is estimated. What it has less is taken back from estimates first, and from no team more than it
 // used. Nothing is proposed for a cell of a partial day, or one that is not on the bill, because the bill may begin later,
 // end earlier or be another account's; for a cell whose account is a word of the bill that cannot be the id of an account at the service; or for
-// an excess of the bill where no team used anything.
+// an excess of the bill where no team used anything. Where the bill is below 0, a credit, all use is taken back.
 func (c *cells) correct(r *Report, partial []int) {
 	units := r.units()
 	order := slices.SortedFunc(maps.Keys(c.of), func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account)) })
@@ -106,8 +106,11 @@ func (c *cells) correct(r *Report, partial []int) {
 		}
 		for _, u := range units {
 			shares := c.shares(in, name, u)
-			if len(shares) == 0 && in.billed[u] != in.ledger[u] && !slices.Contains(r.Unused, name) {
+			switch rest := in.billed[u] - in.ledger[u] - shares.sum(); {
+			case rest > 0 && !slices.Contains(r.Unused, name):
 				r.Unused = append(r.Unused, name)
+			case rest < 0 && !slices.Contains(r.Credits, name):
+				r.Credits = append(r.Credits, name)
 			}
 			for by, n := range shares {
 				r.Corrections = append(r.Corrections, limit.Correction{Team: by.team, Account: by.account, Day: name.Day, Unit: unit.Names[u], Delta: n})
@@ -120,7 +123,7 @@ func (c *cells) correct(r *Report, partial []int) {
 }
 
 // shares divides a cell's difference in a unit.
-func (c *cells) shares(in *cell, name Cell, u int) map[who]int64 {
+func (c *cells) shares(in *cell, name Cell, u int) weights {
 	more := in.billed[u] - in.ledger[u]
 	if more < 0 {
 		doubtful, sure := weights{}, weights{}

@@ -521,6 +521,10 @@ func TestWhatNobodyUsedIsListed(t *testing.T) {
 	if len(r.Corrections) != 0 || fmt.Sprint(r.Unused) != "[{20261121 }]" {
 		t.Errorf("%+v %v", r.Corrections, r.Unused)
 	}
+	credit := billOf("20261121 m input -10 -5")
+	if r := invoice.Compare(credit, nil, new(big.Rat)); len(r.Corrections) != 0 || r.Unused != nil || fmt.Sprint(r.Credits) != "[{20261121 }]" {
+		t.Errorf("a credit: %+v %v %v", r.Corrections, r.Unused, r.Credits)
+	}
 	used := []invoice.Use{{Team: "search", Day: 20261121, Model: "m", Kind: "input", Used: limit.Amounts{limit.Requests: 1, limit.Tokens: 9, limit.Spend: 4}}}
 	if r := invoice.Compare(bill, used, new(big.Rat)); len(r.Corrections) != 2 || r.Unused != nil {
 		t.Errorf("%+v %v", r.Corrections, r.Unused)
@@ -604,10 +608,19 @@ func TestCorrectionsMakeTheDaysEqual(t *testing.T) {
 				most[fmt.Sprint(u.Day, u.Team, u.Account, "tokens")], most[fmt.Sprint(u.Day, u.Team, u.Account, "spend")] = u.Used[limit.Tokens], u.Used[limit.Spend]
 			}
 			bill.Of[invoice.Item{Day: 20261101 + day, Model: "m", Kind: "input"}] = invoice.Sum{
-				Quantity: rapid.Int64Range(0, 5000).Draw(t, "billed"), Amount: rapid.Int64Range(0, 50_000).Draw(t, "cost"),
+				Quantity: rapid.Int64Range(-500, 5000).Draw(t, "billed"), Amount: rapid.Int64Range(-9000, 50_000).Draw(t, "cost"), // below 0: a credit
 			}
 		}
 		r := invoice.Compare(bill, rows, new(big.Rat))
+		credits := map[invoice.Cell]bool{}
+		for item, sum := range bill.Of {
+			if sum.Quantity < 0 || sum.Amount < 0 {
+				credits[invoice.Cell{Day: item.Day}] = true
+			}
+		}
+		if r.Unused != nil || len(r.Credits) != len(credits) || slices.ContainsFunc(r.Credits, func(of invoice.Cell) bool { return !credits[of] }) {
+			t.Fatalf("listed are %v and %v, want %v", r.Unused, r.Credits, credits)
+		}
 		for _, c := range r.Corrections {
 			if c.Delta < -most[fmt.Sprint(c.Day, c.Team, c.Account, c.Unit)] {
 				t.Fatalf("%+v gives back more than was used", c)
@@ -617,8 +630,22 @@ func TestCorrectionsMakeTheDaysEqual(t *testing.T) {
 			rows = append(rows, u)
 		}
 		again := invoice.Compare(bill, rows, new(big.Rat))
-		if again.Bill != again.Ledger && again.Bill[limit.Spend] != again.Ledger[limit.Spend] || len(again.Corrections) > 0 || !again.Within {
+		if len(again.Corrections) > 0 || !slices.Equal(again.Credits, r.Credits) {
 			t.Fatalf("after the corrections: %+v", again)
+		}
+		for item, sum := range bill.Of {
+			var left limit.Amounts
+			for i := range rows {
+				if rows[i].Day == item.Day {
+					left = left.Plus(rows[i].Used)
+				}
+			}
+			if left[limit.Tokens] != max(sum.Quantity, 0) || left[limit.Spend] != max(sum.Amount, 0) {
+				t.Fatalf("%d has %v after the corrections, want %+v", item.Day, left, sum)
+			}
+		}
+		if again.Within != !slices.ContainsFunc(slices.Collect(maps.Values(bill.Of)), func(sum invoice.Sum) bool { return sum.Amount < 0 }) {
+			t.Fatalf("after the corrections: within %v", again.Within)
 		}
 	})
 }
