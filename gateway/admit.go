@@ -79,7 +79,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *limit.Hold {
 	return &limit.Hold{
 		ID: id, Team: s.team, Account: on.Shown(), Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
-		Tag: s.tag, Key: s.ledgerKey, Amounts: s.size, Task: s.creates, Lease: a.lease,
+		Tag: s.tag, Key: s.ledgerKey, Amounts: s.size, Text: s.text, Task: s.creates, Lease: a.lease,
 	}
 }
 

@@ -3,6 +3,8 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -45,6 +47,33 @@ func TestTheHouseRefuses(t *testing.T) {
 	never.wants(t, 400, "admit/never", "InvalidParameter")
 	if !strings.Contains(never.body, "the house is allowed 3 of images per day") || never.header.Get("Sluice-Scope") != "house" {
 		t.Errorf("%v %s", never.header, never.body)
+	}
+}
+
+// The estimate of a text is never too large for the house, nor for an account at the service, although the request may make pictures
+// instead. The price of the pictures can be.
+func TestTheHouseCutsTheEstimateBesidePictures(t *testing.T) {
+	for about, limits := range map[string]func(*plan){
+		"the house's":  housed("{quotas: {spend: {day: 8}}}"),
+		"an account's": func(p *plan) { p.service = accountsOf(t, "id: main, quotas: {spend: {day: 8}}") },
+	} {
+		h := build(t, governed, func(p *plan) { p.teams = "prices: [{model: \"*\", output_per_million: 10, image: 0.5}]\n" }, limits, func(p *plan) {
+			p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"output":{"text":"a"},"usage":{"input_tokens":10,"output_tokens":5}}`)
+			})
+		})
+		ask := func(parameters string) reading {
+			return h.ask("POST", "/api/v1/services/video/now", `{"model":"llm-max","input":{"prompt":"river"},"parameters":{`+parameters+`}}`)
+		}
+		if got := ask(`"size":"1024*1024","max_tokens":1000000`); got.status != 200 {
+			t.Errorf("%s: %d %s", about, got.status, got.body)
+		}
+		never := ask(`"size":"1024*1024","n":17,"max_tokens":1000000`)
+		never.wants(t, 400, "admit/never", "InvalidParameter")
+		if !strings.Contains(never.body, "The request asks for 8.5 and can never fit") {
+			t.Errorf("%s: %s", about, never.body)
+		}
 	}
 }
 

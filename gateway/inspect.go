@@ -112,7 +112,7 @@ func (n *inspection) price(s *requestState, q *policy.Request) error {
 	if s.Span.Recording() {
 		s.parameters = spanParameters(q, s.body)
 	}
-	s.size = limit.Estimate(q, s.team, s.limits, s.pricing.Price)
+	s.size, s.text = limit.Estimate(q, s.team, s.limits, s.pricing.Price)
 	return nil
 }
 

@@ -104,7 +104,7 @@ func (s *State) Judge(t *Terms, h *Hold) Verdict {
 }
 
 // NeverFits is the refusal of a request that can never fit, however long the client waits: it asks for more images than a bucket holds
-// or a quota allows, or, for images, more money. Tokens are estimates, and an estimate is never too large. It does not read the
+// or a quota allows, or for images that cost more. Tokens are estimates, and an estimate is never too large. It does not read the
 // accounts.
 func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
 	if !h.Amounts.Make() {
@@ -113,7 +113,7 @@ func (h *Hold) NeverFits(t *Terms) (Verdict, bool) {
 	for k := ScopeKind(TeamScopes) - 1; k >= ScopeTeam; k-- {
 		if scope := t.Of(k); scope.Set && !t.Shadow {
 			if fault, never := h.neverOf(scope); never {
-				return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, true
+				return h.never(fault), true
 			}
 		}
 	}
@@ -127,21 +127,25 @@ func (h *Hold) neverOutside(from, to ScopeKind) (Verdict, bool) {
 			continue
 		}
 		if fault, never := h.neverOf(&h.Outside[i]); never {
-			return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.asked(&fault)}, true
+			return h.never(fault), true
 		}
 	}
 	return Verdict{}, false
 }
 
+func (h *Hold) never(fault Standing) Verdict {
+	return Verdict{Reason: ReasonNever, Fault: fault, Asked: h.exact(unit.Index(fault.Unit))}
+}
+
 // neverOf is NeverFits for a scope, of a request that makes something.
 func (h *Hold) neverOf(s *Scope) (fault Standing, ok bool) {
 	for u := range s.Rates {
-		if r := &s.Rates[u]; unit.Table[u].AtOnce > 0 && r.Limit > 0 && h.Amounts[u] > r.Burst {
+		if r := &s.Rates[u]; r.Limit > 0 && h.exact(u) > r.Burst {
 			return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Burst, Window: r.Per, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
 		}
 	}
 	for q, limit := range s.Quotas {
-		if u := q / 2; (unit.Table[u].AtOnce > 0 || u == Spend) && limit != None && h.Amounts[u] > limit {
+		if u := q / 2; limit != None && h.exact(u) > limit {
 			period := teams.Periods[q%2]
 			return Standing{Unit: unit.Names[u], Period: period, Per: string(period), Limit: limit, Scope: s.Kind, Of: h.nameIn(s.Kind)}, true
 		}

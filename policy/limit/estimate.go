@@ -23,22 +23,22 @@ const (
 // Estimate returns the possible cost of a request. Images are exact, and so is the money for them as far as their size is known.
 // Tokens are an estimate, at the price of input that misses the cache. It is at most a quarter of the smallest token bucket or quota
 // of the team and of the key, so that no estimate is too large to pass; use beyond it becomes debt. A request of a guessed kind holds
-// both, images and tokens: otherwise it could avoid the token limit by mentioning images. Its answer shows which of them it used.
-func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *price.Price) Amounts {
-	a := Amounts{Requests: 1}
+// both, images and tokens: otherwise it could avoid the token limit by mentioning images. Its answer shows which of them it used. text
+// is how much money the tokens add to that for the images.
+func Estimate(q *policy.Request, team *teams.Team, key *teams.KeyLimits, p *price.Price) (a Amounts, text int64) {
+	a = Amounts{Requests: 1}
 	switch q.Kind {
 	case policy.KindImage, policy.KindInterleaved, policy.KindTask:
 		a = imagesOf(q, p)
-		if q.Guessed {
-			addText(&a, q, team, key, p)
+		if !q.Guessed {
+			return a, 0
 		}
-	case policy.KindOther:
+	case policy.KindOther: // the output is unknown: pictures in the request must not avoid the token limit
 		a = imagesOf(q, p)
-		addText(&a, q, team, key, p) // the output is unknown: pictures in the request must not avoid the token limit
-	default:
-		addText(&a, q, team, key, p)
 	}
-	return a
+	images := a[Spend]
+	addText(&a, q, team, key, p)
+	return a, a[Spend] - images
 }
 
 // imagesOf is the cost of a request's images.

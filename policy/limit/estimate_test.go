@@ -53,8 +53,26 @@ func TestEstimate(t *testing.T) {
 			Amounts{1, mostTokens, 0, mostSpend},
 		},
 	} {
-		if got := Estimate(&tt.q, limittest.Team(t, tt.lines...), new(teams.KeyLimits), somePrice()); got != tt.want {
+		if got, _ := Estimate(&tt.q, limittest.Team(t, tt.lines...), new(teams.KeyLimits), somePrice()); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
+		}
+	}
+}
+
+// What the tokens add to the price of the images is an estimate; the rest is exact.
+func TestTheEstimatedPartOfTheMoney(t *testing.T) {
+	for _, tt := range []struct {
+		about string
+		q     policy.Request
+		want  int64
+	}{
+		{"a text", policy.Request{Kind: policy.KindText, N: 1}, 2048 * 2000},
+		{"images", policy.Request{Kind: policy.KindTask, Images: 4}, 0},
+		{"a guess that is dearer as images", policy.Request{Kind: policy.KindImage, Guessed: true, N: 1, Images: 1}, 0},
+		{"one that is dearer as a text", policy.Request{Kind: policy.KindOther, N: 1, Images: 1, MaxTokens: policy.Maybe[int64]{Value: 1_000_000, Set: true}}, 1_000_000*2000 - 200_000_000},
+	} {
+		if _, got := Estimate(&tt.q, limittest.Team(t), new(teams.KeyLimits), somePrice()); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.about, got, tt.want)
 		}
 	}
 }
@@ -75,7 +93,7 @@ func TestEstimateByKey(t *testing.T) {
 		},
 		{"a larger one than its team's", teams.KeyLimits{Quotas: []teams.Quota{{Unit: unit.NameTokens, Limit: 8000}}}, Amounts{1, 1000, 0, 2048 * 2000}},
 	} {
-		if got := Estimate(&text, team, &tt.key, somePrice()); got != tt.want {
+		if got, _ := Estimate(&text, team, &tt.key, somePrice()); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
 		}
 	}
@@ -114,7 +132,7 @@ func TestEstimateByTierAndSize(t *testing.T) {
 		{"no size, and no price of an image", picture(""), unsized, Amounts{1, 0, 2, 200_000_000}},
 		{"no price", text(100), nil, Amounts{1, 110, 0, 0}},
 	} {
-		if got := Estimate(&tt.q, limittest.Team(t), new(teams.KeyLimits), tt.price); got != tt.want {
+		if got, _ := Estimate(&tt.q, limittest.Team(t), new(teams.KeyLimits), tt.price); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)
 		}
 	}

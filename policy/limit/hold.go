@@ -33,6 +33,7 @@ type Hold struct {
 	Tag      string          // the value of the team's tag_key; empty: none
 	Key      string          // the id of the team's key, or jwt: and the subject of a token; without spaces; empty: none
 	Amounts  Amounts         // what the request may cost, exact or estimated
+	Text     int64           // of the money in Amounts, what the estimate of a text adds to the price of the images
 	Task     bool            // the request creates a task, which is open until the hold is settled or expires
 	Lease    time.Duration   // the hold expires after it, unless it was settled or extended
 }
@@ -76,6 +77,17 @@ func heldOf(to *Held, h *Hold, t *Terms, date *Calendar) {
 	if teams.IsOutside(h.Team.ID) {
 		to.Document = h.Team
 	}
+}
+
+// exact is how much of a unit the request is certain to ask for: images, and their price.
+func (h *Hold) exact(u int) int64 {
+	switch {
+	case unit.Table[u].AtOnce > 0:
+		return h.Amounts[u]
+	case u == Spend && h.Amounts.Make():
+		return h.Amounts[u] - h.Text
+	}
+	return 0
 }
 
 // Terms are the limits of the hold's team and key.

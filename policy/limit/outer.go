@@ -34,21 +34,19 @@ func (h *Hold) Outer() (all []Hold) {
 	all = make([]Hold, len(scopes))
 	for i := range scopes {
 		s, o := &scopes[i], &all[i]
-		o.ID, o.Team, o.Endpoint, o.Amounts, o.Task, o.Lease = h.ID, s.Document, policy.EndpointOther, s.holds(&h.Amounts), h.Task, h.Lease
+		o.ID, o.Team, o.Endpoint, o.Amounts, o.Task, o.Lease = h.ID, s.Document, policy.EndpointOther, h.holds(s), h.Task, h.Lease
 	}
 	return all
 }
 
-// holds is what a hold takes of the scope's quotas. An estimate is cut to a quarter of each quota, so that none is too large to pass;
-// the money for images is exact.
-func (s *Scope) holds(amounts *Amounts) Amounts {
-	a := *amounts
+// holds is what the hold takes of a scope's quotas. An estimate is cut to a quarter of each quota, so that none is too large to pass;
+// the price of images is exact.
+func (h *Hold) holds(s *Scope) Amounts {
+	a := h.Amounts
 	for q, most := range s.Quotas {
-		u := q / 2
-		if most == None || !unit.Table[u].Estimated || u == Spend && amounts.Make() {
-			continue
+		if u := q / 2; most != None && unit.Table[u].Estimated {
+			a[u] = max(min(a[u], max(most/4, 1)), h.exact(u))
 		}
-		a[u] = min(a[u], max(most/4, 1))
 	}
 	return a
 }

@@ -100,16 +100,20 @@ func TestNever(t *testing.T) {
 		strict := limittest.Team(f, limits...)
 		for _, tt := range []struct {
 			amounts limit.Amounts
+			text    int64 // of the spend
 			want    limit.Reason
 			limit   string
 		}{
-			{limit.Amounts{limit.Images: 4}, limit.ReasonNever, "images"},
-			{limit.Amounts{limit.Images: 3}, limit.ReasonNever, "images-month"},
-			{limit.Amounts{limit.Images: 1, limit.Spend: 1_000_000_001}, limit.ReasonNever, "spend-day"},
-			{limit.Amounts{limit.Tokens: 6}, limit.ReasonRate, "tokens"},
-			{limit.Amounts{limit.Tokens: 1, limit.Spend: 1_000_000_001}, limit.ReasonQuota, "spend-day"},
+			{limit.Amounts{limit.Images: 4}, 0, limit.ReasonNever, "images"},
+			{limit.Amounts{limit.Images: 3}, 0, limit.ReasonNever, "images-month"},
+			{limit.Amounts{limit.Images: 1, limit.Spend: 1_000_000_001}, 0, limit.ReasonNever, "spend-day"},
+			{limit.Amounts{limit.Images: 1, limit.Spend: 1_000_000_001}, 1, limit.ReasonQuota, "spend-day"},
+			{limit.Amounts{limit.Tokens: 6}, 0, limit.ReasonRate, "tokens"},
+			{limit.Amounts{limit.Tokens: 1, limit.Spend: 1_000_000_001}, 0, limit.ReasonQuota, "spend-day"},
 		} {
-			if v := f.ask(hold("x", strict, tt.amounts)); v.Reason != tt.want || v.Fault.Name() != tt.limit || v.Held != nil {
+			h := hold("x", strict, tt.amounts)
+			h.Text = tt.text
+			if v := f.ask(h); v.Reason != tt.want || v.Fault.Name() != tt.limit || v.Held != nil {
 				f.Errorf("%v: %+v", tt.amounts, v)
 			}
 		}
