@@ -145,7 +145,7 @@ func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refus
 	case account.Unserved:
 		return refusal.New(refusal.Model).Say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model), s.Team)
 	case account.NoPrice:
-		return refusal.New(refusal.Model).Say(noPrice, "Each account that serves it", policy.Brief(s.Model)).At("model").Of(limit.ScopeAccount)
+		return refusal.New(refusal.Model).Say(noPrice, "Each account that serves it", s.pricing.Price.Missing(&s.size), policy.Brief(s.Model)).At("model").Of(limit.ScopeAccount)
 	case account.AllOut:
 		return refusal.New(refusal.Out).Say("The service refuses the gateway's accounts; its operators have been alerted.").Retry(choice.Wait)
 	}

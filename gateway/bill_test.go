@@ -303,15 +303,20 @@ func TestEstimatesAreBilled(t *testing.T) {
 // A model without a price costs nothing and is counted, but a team with a quota of spend may not use it; so is a model whose price's day
 // has not come.
 func TestModelsWithoutAPrice(t *testing.T) {
+	texts := "  - {model: \"*\", input_per_million: 0.3, output_per_million: 0.6}\n"
 	for about, tt := range map[string]struct {
 		prices, limits string
 		status         int
 		counted        map[string]float64
 	}{
-		"none":                      {"  - {model: \"gen*\", image: 1}\n", "", 200, map[string]float64{`model="other"`: 1}},
-		"its day has not come":      {"  - {model: \"llm-*\", from: 9999-12-31, input_per_million: 1}\n", "", 200, map[string]float64{`model="llm-*"`: 1}},
-		"not by a team that spends": {"  - {model: \"llm-*\", from: 9999-12-31, input_per_million: 1}\n", "quotas: {spend: {day: 1}}", 403, map[string]float64{}},
-		"no model has one":          {"  []\n", "", 200, map[string]float64{}},
+		"none of tokens":                     {"  - {model: \"*\", image: 1}\n", "", 200, map[string]float64{`model="other"`: 1}},
+		"none of tokens, a team that spends": {"  - {model: \"*\", image: 1}\n", "quotas: {spend: {day: 1}}", 403, map[string]float64{}},
+		"one of 0":                           {"  - {model: \"*\", image: 1, input_per_million: 0}\n", "quotas: {spend: {day: 1}}", 200, map[string]float64{}},
+		"of tokens alone":                    {texts, "quotas: {spend: {day: 1}}", 200, map[string]float64{}},
+		"none":                               {"  - {model: \"gen*\", image: 1}\n", "", 200, map[string]float64{`model="other"`: 1}},
+		"its day has not come":               {"  - {model: \"llm-*\", from: 9999-12-31, input_per_million: 1}\n", "", 200, map[string]float64{`model="llm-*"`: 1}},
+		"not by a team that spends":          {"  - {model: \"llm-*\", from: 9999-12-31, input_per_million: 1}\n", "quotas: {spend: {day: 1}}", 403, map[string]float64{}},
+		"no model has one":                   {"  []\n", "", 200, map[string]float64{}},
 	} {
 		noted, billed := billing(tt.prices)
 		h := build(t, billed, limited(tt.limits))
@@ -321,9 +326,31 @@ func TestModelsWithoutAPrice(t *testing.T) {
 		h.records.await(t, 1)
 		h.counts(t, "sluice_requests_unpriced_total", tt.counted)
 		for _, c := range noted.charged {
-			if c.Amounts[limit.Spend] != 0 || c.Bill == nil || c.Bill[price.Input].Quantity == 0 {
+			if tt.prices != texts && c.Amounts[limit.Spend] != 0 || c.Bill == nil || c.Bill[price.Input].Quantity == 0 {
 				t.Errorf("%s: charged %+v", about, c.Amounts)
 			}
 		}
+	}
+}
+
+// A price of text is none of images: they would cost nothing without bound. A price of 0 is one.
+func TestImagesWithoutAPrice(t *testing.T) {
+	for about, tt := range map[string]struct {
+		price, limits string
+		status        int
+		counted       map[string]float64
+	}{
+		"of a team":             {"input_per_million: 1, output_per_million: 1", "", 200, map[string]float64{`model="other"`: 1}},
+		"of a team that spends": {"input_per_million: 1, output_per_million: 1", "quotas: {spend: {day: 1}}", 403, map[string]float64{}},
+		"a price of 0":          {"input_per_million: 1, output_per_million: 1, image: 0", "quotas: {spend: {day: 1}}", 200, map[string]float64{}},
+		"a price of a size":     {"images: [{size: 1K, image: 0.5}]", "quotas: {spend: {day: 4}}", 200, map[string]float64{}},
+	} {
+		h := build(t, limited(tt.limits), func(p *plan) { p.teams += "prices: [{model: \"*\", " + tt.price + "}]\n" })
+		got := h.ask("POST", imagePath, imageBody, async...)
+		if got.status != tt.status || tt.status == 403 && !strings.Contains(got.body, "has a spend quota, and the teams file has no price of images for the model") {
+			t.Errorf("%s: %d %s", about, got.status, got.body)
+		}
+		h.records.await(t, 1)
+		h.counts(t, "sluice_requests_unpriced_total", tt.counted)
 	}
 }

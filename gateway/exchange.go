@@ -108,7 +108,7 @@ func (s *requestState) use(attempt accounts.Attempt) { s.attempt, s.Account = at
 
 // want is the work for which an account is chosen.
 func (s *requestState) want() account.Want {
-	unpriced := s.pricing.Price == nil && !nameless(s)
+	unpriced := s.pricing.Price.Missing(&s.size) != "" && !nameless(s)
 	return account.Want{Model: s.Model, Unpriced: unpriced, Team: s.Team, Regions: s.team.Regions}
 }
 

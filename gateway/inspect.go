@@ -103,16 +103,14 @@ func (n *inspection) price(s *requestState, q *policy.Request) error {
 		return err
 	}
 	s.pricing.Begin(s.teams.Prices, q, s.Time)
-	if s.pricing.Price == nil {
-		if err := refuseUnpriced(s); err != nil {
-			return err
-		}
+	s.size, s.text = limit.Estimate(q, s.team, s.limits, s.pricing.Price)
+	if err := refuseUnpriced(s); err != nil {
+		return err
 	}
 	s.inputTokens, s.guessed, s.stream = q.TextLength, q.Guessed, q.Stream
 	if s.Span.Recording() {
 		s.parameters = spanParameters(q, s.body)
 	}
-	s.size, s.text = limit.Estimate(q, s.team, s.limits, s.pricing.Price)
 	return nil
 }
 
@@ -166,12 +164,16 @@ func mayUseModel(s *requestState, team *teams.Team, limits *teams.KeyLimits) err
 	return nil
 }
 
-const noPrice = "%s has a spend quota, and the teams file has no price for the model %s."
+const noPrice = "%s has a spend quota, and the teams file has no %s for the model %s."
 
-// refuseUnpriced refuses a model without a price if a quota counts money. It names the narrowest scope with such a quota.
+// refuseUnpriced refuses a model without a price of what the request holds if a quota counts money. It names the narrowest scope with such
+// a quota.
 func refuseUnpriced(s *requestState) error {
+	missing := s.pricing.Price.Missing(&s.size)
 	who, scope := "Team "+s.team.ID, limit.ScopeTeam
 	switch {
+	case missing == "":
+		return nil
 	case s.limits.Spends():
 		who, scope = "Key "+s.ledgerKey, limit.ScopeKey
 	case !s.teams.NeedsPrice(s.team):
@@ -179,5 +181,5 @@ func refuseUnpriced(s *requestState) error {
 	case !s.team.Spends():
 		who, scope = "The house", limit.ScopeHouse
 	}
-	return refusal.New(refusal.Model).Say(noPrice, who, policy.Brief(s.Model)).At("model").Of(scope)
+	return refusal.New(refusal.Model).Say(noPrice, who, missing, policy.Brief(s.Model)).At("model").Of(scope)
 }

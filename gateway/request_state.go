@@ -139,9 +139,14 @@ func (s *requestState) ending() billing.Ending {
 	}
 }
 
-// unpriced reports whether the request is charged and its model has no price, although other models have one.
+// unpriced reports whether the request is charged and its model has no price of what it used, as far as that is known, although the file
+// has prices.
 func (s *requestState) unpriced() bool {
-	return s.pricing.Price == nil && !nameless(s) && len(s.teams.Prices) > 0 && s.mayHaveRun()
+	used := &s.size
+	if s.Cost.Known {
+		used = &s.Cost.Amounts
+	}
+	return s.pricing.Price.Missing(used) != "" && !nameless(s) && len(s.teams.Prices) > 0 && s.mayHaveRun()
 }
 
 // nameless reports whether a request on a forwarded path names no model, and so needs no price.

@@ -267,7 +267,7 @@ var mutations = []mutation{
 	{about: "a late call joins for a picture that was given up", file: "cache/scripts/join.lua", old: "== 1 then return {'ended', ''} end", new: "== 2 then return {'ended', ''} end"},
 	{about: "a field of a form has any length", file: "gateway/openai/edits.go", old: "	if given > most {\n\t\treturn conversation.RefuseLong(", new: "	if false {\n\t\treturn conversation.RefuseLong("},
 	{about: "the head of a form's part has any length", file: "gateway/openai/form.go", old: "from.left = mostHead", new: "from.left = -1"},
-	{about: "an estimate of a task is told as exact", file: "gateway/tasks/settle.go", old: "!known && status == cache.Succeeded", new: "!known && status == cache.Failed"},
+	{about: "an estimate of a task is told as exact", file: "gateway/tasks/settle.go", old: "!known && e.Answer.Status == cache.Succeeded", new: "!known && e.Answer.Status == cache.Failed"},
 
 	// Pictures that are fetched.
 	{about: "a name may lead to Azure's platform service", file: "gateway/upstream/guard.go", old: "ssrf.WithDeniedV4Prefixes(azure), ", new: ""},

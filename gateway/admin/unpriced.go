@@ -11,8 +11,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// Unpriced warns of models that were used in the last 30 days and have no price today, if the file mentions money. Requests without a
-// model, and those that the service refused, need no price.
+// Unpriced warns of models that were used in the last 30 days and have no price today of what they used, if the file mentions money.
+// Requests without a model, and those that the service refused, need no price.
 func Unpriced(ctx context.Context, ledger interface {
 	Rows(ctx context.Context, q limit.Query) ([]limit.Row, error)
 }, file *teams.File, now time.Time,
@@ -30,8 +30,14 @@ func Unpriced(ctx context.Context, ledger interface {
 	for i := range rows {
 		row := rows[i]
 		row.Used[limit.Requests], row.Used[limit.Spend] = 0, 0
-		if slices.Max(row.Used[:]) > 0 && row.Model != "" && row.Model != limit.AdjustedModel && file.Prices.For(row.Model, today.Day) == nil {
+		if slices.Max(row.Used[:]) == 0 || row.Model == "" || row.Model == limit.AdjustedModel {
+			continue
+		}
+		switch p := file.Prices.For(row.Model, today.Day); {
+		case p == nil:
 			models[row.Model] = true
+		case p.Missing(&row.Used) != "":
+			models[row.Model+" (no "+p.Missing(&row.Used)+")"] = true
 		}
 	}
 	if len(models) == 0 {

@@ -26,14 +26,15 @@ func (m usedModels) Rows(context.Context, limit.Query) (rows []limit.Row, err er
 func TestUnpricedModelsAreToldWhereMoneyIsNamed(t *testing.T) {
 	key := "keys: [{id: aaaaaaaaaaaa, sha256: \"" + strings.Repeat("ab", 32) + "\", quotas: {spend: {day: 1}}}]"
 	for doc, want := range map[string]string{
-		"teams: [{id: search}]":                                         "",
-		"teams: [{id: search, quotas: {images: {day: 5}}}]":             "",
-		"currency: CNY\nteams: [{id: search}]":                          "llm-max, llm-plus",
-		"teams: [{id: search, quotas: {spend: {day: 5}}}]":              "llm-max, llm-plus",
-		"teams: [{id: search, " + key + "}]":                            "llm-max, llm-plus",
-		"house: {quotas: {spend: {day: 5}}}\nteams: [{id: search}]":     "llm-max, llm-plus",
-		"prices: [{model: llm-max, image: 1}]\nteams: [{id: search}]":   "llm-plus",
-		"prices: [{model: \"llm-*\", image: 1}]\nteams: [{id: search}]": "",
+		"teams: [{id: search}]":                                                     "",
+		"teams: [{id: search, quotas: {images: {day: 5}}}]":                         "",
+		"currency: CNY\nteams: [{id: search}]":                                      "llm-max, llm-plus",
+		"teams: [{id: search, quotas: {spend: {day: 5}}}]":                          "llm-max, llm-plus",
+		"teams: [{id: search, " + key + "}]":                                        "llm-max, llm-plus",
+		"house: {quotas: {spend: {day: 5}}}\nteams: [{id: search}]":                 "llm-max, llm-plus",
+		"prices: [{model: llm-max, image: 1}]\nteams: [{id: search}]":               "llm-max (no price of tokens), llm-plus",
+		"prices: [{model: llm-max, output_per_million: 0}]\nteams: [{id: search}]":  "llm-plus",
+		"prices: [{model: \"llm-*\", input_per_million: 1}]\nteams: [{id: search}]": "",
 	} {
 		file, err := teams.Parse([]byte(doc))
 		if err != nil {

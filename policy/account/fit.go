@@ -53,8 +53,8 @@ func unpriced(accounts *teams.Accounts, file *teams.File) (all []string) {
 			models = []policy.Pattern{"*"}
 		}
 		for _, p := range models {
-			if spends(a) && !file.Prices.Covers(p, math.MaxInt) {
-				all = append(all, "account "+a.ID+" has a spend quota and no single price covers "+string(p)+": it does not serve models without a price")
+			if missing := file.Prices.Missing(p, math.MaxInt); missing != "" && spends(a) {
+				all = append(all, "account "+a.ID+" has a spend quota and no single "+missing+" covers "+string(p)+": it does not serve models without a price")
 			}
 		}
 	}

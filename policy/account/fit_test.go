@@ -176,4 +176,11 @@ accounts:
 	if diff := cmp.Diff(want, account.Warnings(accounts, file)); diff != "" {
 		t.Errorf("(- want, + got):\n%s", diff)
 	}
+	if file, err = teams.Parse([]byte(`{currency: CNY, teams: [], prices: [{model: "*", input_per_million: 1}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"account all has a spend quota and no single price of images covers *: it does not serve models without a price"}
+	if diff := cmp.Diff(want, account.Warnings(accounts, file)); diff != "" {
+		t.Errorf("(- want, + got):\n%s", diff)
+	}
 }

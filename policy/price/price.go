@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/unit"
 )
 
 // Price is what a model costs from a day on. The zero Price costs nothing. It MUST NOT be changed once it is in a List: requests hold it.
@@ -49,6 +50,22 @@ func (r *Rates) Of(k Kind) int64 {
 		k = Table[k].Parent
 	}
 	return r.amounts[k]
+}
+
+// Missing names what the price lacks to count amounts: a price at all if it is nil, or one of tokens or of images; empty: nothing. A price
+// of tokens has one of input or of output, and 0 is a price, too.
+func (p *Price) Missing(a *unit.Amounts) string {
+	if p == nil {
+		return "price"
+	}
+	r := &p.Rates
+	switch {
+	case a[unit.Tokens] > 0 && !r.given[Input] && !r.given[Output]:
+		return "price of tokens"
+	case a[unit.Images] > 0 && !r.given[Image] && len(p.Images) == 0:
+		return "price of images"
+	}
+	return ""
 }
 
 // MarshalJSON writes the rates that were set by the names of their kinds.
@@ -98,6 +115,16 @@ func (l List) For(model string, day int) *Price {
 // together do not count.
 func (l List) Covers(pattern policy.Pattern, from int) bool {
 	return l.For(string(pattern), from) != nil
+}
+
+// Missing names what the models of a pattern lack on a day: see [Price.Missing]. Only the price of all models must have tokens and images:
+// a narrower one may be of models that make only one of them.
+func (l List) Missing(pattern policy.Pattern, day int) string {
+	var made unit.Amounts
+	if pattern == "*" {
+		made[unit.Tokens], made[unit.Images] = 1, 1
+	}
+	return l.For(string(pattern), day).Missing(&made)
 }
 
 // at returns the rates for a request with that many input tokens: the rates of the highest border that they exceed

@@ -3,6 +3,7 @@ package teams
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"sluice/policy"
 	"sluice/policy/price"
@@ -16,11 +17,17 @@ func (f *File) warn(n strictyaml.Node, places []strictyaml.Node) {
 		n.Warn("no teams: every request will be refused")
 	}
 	spends := slices.ContainsFunc(f.List, (*Team).Spends) || f.House.Spends()
-	switch priced := f.Prices.Covers("*", everyDay); {
-	case !priced && f.House.Spends():
-		n.Warn("no price for *: the house has a spend quota, so other models are refused to every team")
-	case !priced && (spends || len(f.Prices) > 0):
-		n.Warn("no price for *: other models count as free, and a team with a spend quota may not use them")
+	missing, others := f.Prices.Missing("*", everyDay), "other models"
+	kind, part := strings.CutPrefix(missing, "price of ")
+	if part {
+		others = kind + " of " + others
+	}
+	switch {
+	case missing == "":
+	case f.House.Spends():
+		n.Warn("no " + missing + " for *: the house has a spend quota, so " + others + " are refused to every team")
+	case spends, !part && len(f.Prices) > 0:
+		n.Warn("no " + missing + " for *: " + others + " count as free, and a team with a spend quota may not use them")
 	}
 	if (spends || len(f.Prices) > 0) && f.Currency == "" {
 		n.Warn("no currency: reports will show amounts without a currency")
