@@ -18,6 +18,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/account"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/price"
 	"sluice/policy/strictyaml"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -62,6 +63,7 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 			text.WriteString("# " + line + "\n")
 		}
 		c.warnings = append(c.warnings, append(c.teams.Prices.BeyondRules(c.EditImageModels, c.SyncImageModels, c.Rules), c.teams.Prices.Hidden()...)...)
+		c.warnings = append(c.warnings, c.teams.Prices.Awaited(price.DayOf(time.Now()))...)
 		joined, whole := c.withDirectory(ctx, &text)
 		writeTeams(&text, joined)
 		err = c.fit(joined, whole)

@@ -113,6 +113,15 @@ func TestCheckNamesTheModelsWithoutAPrice(t *testing.T) {
 	}
 }
 
+// Check names models whose first price lies in the future: until then their requests are refused under a quota of spend.
+func TestCheckNamesPricesThatHaveNotBegun(t *testing.T) {
+	file := write(t, someTeams+"currency: CNY\nhouse: {quotas: {spend: {day: 5}}}\nprices: [{model: \"*\", from: 2099-01-01, image: 1, input_per_million: 1}]\n")
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+file), "check")
+	if want := "# warning: prices: * has no price until 2099-01-01: "; strings.Count(got.stdout, want) != 1 {
+		t.Errorf("%s\nwant %s", got.text(), want)
+	}
+}
+
 // Check names sizes of the price list that no rule on the editing models lets a picture have, and those whose pictures cost by pixels.
 func TestCheckNamesSizesThatNeverCount(t *testing.T) {
 	file := write(t, someTeams+"currency: CNY\nprices: [{model: \"gen2.6-image*\", image: 1, images: [{size: 640*640, image: 2}, {size: 1k, image: 3}]}, {model: \"*\", image: 1, images: [{size: 1024*1024, image: 2}, {up_to_pixels: 2000000, image: 1}]}]\n")

@@ -2,6 +2,8 @@ package price
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,6 +127,25 @@ func (l List) Missing(pattern policy.Pattern, day int) string {
 		made[unit.Tokens], made[unit.Images] = 1, 1
 	}
 	return l.For(string(pattern), day).Missing(&made)
+}
+
+// Awaited warns, once for each pattern, of models whose first price begins after a day.
+func (l List) Awaited(day int) (warnings []string) {
+	for i := range l {
+		pattern, first := l[i].Pattern, l[i].From
+		again := slices.ContainsFunc(l[:i], func(p Price) bool { return p.Pattern == pattern })
+		if again || l.Covers(pattern, day) {
+			continue
+		}
+		for _, p := range l {
+			if p.Pattern.Match(string(pattern)) {
+				first = min(first, p.From)
+			}
+		}
+		warnings = append(warnings, fmt.Sprintf("prices: %s has no price until %04d-%02d-%02d: until then these models count as free, and a quota of spend refuses them",
+			pattern, first/10_000, first/100%100, first%100))
+	}
+	return warnings
 }
 
 // at returns the rates for a request with that many input tokens: the rates of the highest border that they exceed
