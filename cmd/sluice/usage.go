@@ -33,11 +33,11 @@ type usageCommand struct {
 	To    string `placeholder:"D" help:"To this day; today if absent."`
 	Days  int    `placeholder:"N" help:"The last N days, today included; 1 if neither this nor --from is given."`
 	By    string `placeholder:"W" help:"By tag, see tag_key of the teams file, by key, or by account at the service, instead of model and endpoint." xor:"by"`
-	Tags  bool   `help:"As --by tag." xor:"by"`
-	Kinds bool   `help:"By kind, such as cached input, with its spend and its price, instead of unit." xor:"by"`
+	Tags  bool   `help:"As --by tag." xor:"by,kinds"`
+	Kinds bool   `help:"By kind, such as cached input, with its spend and its price, instead of unit; with --by account of each account." xor:"kinds"`
 	JSON  bool   `help:"As JSON." xor:"form"`
 	CSV   bool   `help:"As CSV." xor:"form"`
-	Focus bool   `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form,by"`
+	Focus bool   `help:"As CSV in the form of FOCUS 1.2, for programs that read bills." xor:"form,by,kinds"`
 }
 
 // Run writes the ledger.
@@ -64,11 +64,16 @@ func (u usageCommand) Run(ctx context.Context, p program) error {
 
 // division returns the dimension of the report.
 func (u usageCommand) division() admin.Division {
-	if u.Kinds || u.Focus {
+	switch {
+	case u.kinds() && u.By != "":
+		return admin.ByAccountKind
+	case u.kinds():
 		return admin.ByKind
 	}
 	return admin.Division(u.by())
 }
+
+func (u usageCommand) kinds() bool { return u.Kinds || u.Focus }
 
 // report reads the ledger from Redis, or from the process at the environment's admin listener.
 func (u usageCommand) report(ctx context.Context, p program) (report admin.UsageReport, s settings.Settings, err error) {
@@ -96,10 +101,12 @@ func (u usageCommand) span(now time.Time) (from, to string, err error) {
 	if to == "" {
 		to = now.Format(time.DateOnly)
 	}
-	_, known := limit.LedgerBy(u.By)
+	by, known := limit.LedgerBy(u.By)
 	switch {
 	case !known:
 		return "", "", errors.New("--by: allowed: tag, key, account")
+	case u.Kinds && !by.HasKinds():
+		return "", "", errors.New("--kinds: allowed without --by, or with --by account: the ledgers of tags and keys have no kinds")
 	case u.Days != 0 && (from != "" || u.To != ""):
 		return "", "", errors.New("--days and --from with --to: allowed: one of them")
 	case u.Days < 0:
@@ -141,7 +148,7 @@ func (u usageCommand) readLedger(ctx context.Context, s settings.Settings, from,
 	if err != nil {
 		return report, fmt.Errorf("read the ledger in Redis: %w", err)
 	}
-	report = admin.NewUsageReport(in, from, to, rows, u.division() == admin.ByKind)
+	report = admin.NewUsageReport(in, from, to, rows, u.kinds())
 	inForce := store.InForce(ctx, directoryStore(s, client), file, time.Now())
 	return report, report.AddLimits(ctx, inForce, u.Team, func(ctx context.Context, t *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
 		return balances.LookInside(ctx, t, k, at)
@@ -166,7 +173,7 @@ func fileOrNone(s settings.Settings) *teams.File {
 // fetch asks a process that keeps the ledger in memory.
 func (u usageCommand) fetch(ctx context.Context, s settings.Settings, from, to string) (report admin.UsageReport, err error) {
 	query := url.Values{"team": {u.Team}, "from": {from}, "to": {to}, "by": {u.by()}}
-	if u.division() == admin.ByKind {
+	if u.kinds() {
 		query.Set("kinds", "")
 	}
 	target := "http://" + dialable(s.AdminListen) + "/usage?" + query.Encode()

@@ -39,9 +39,10 @@ func TestAReportNamesAccountsWhereThereAreSome(t *testing.T) {
 		{ByModel, []string{"eu"}, "team,day,model,endpoint,account,unit,used,estimated", "eu eu eu"},
 		{ByKind, []string{""}, "team,day,model,endpoint,kind,size,unit,used,estimated,price,spend,estimated_spend", ""},
 		{ByKind, []string{"", "eu"}, "team,day,model,endpoint,account,kind,size,unit,used,estimated,price,spend,estimated_spend", "main main eu eu"},
+		{ByAccountKind, []string{""}, "team,day,account,kind,size,unit,used,estimated,price,spend,estimated_spend", "main main"},
 		{ByAccount, []string{"main"}, "team,day,account,unit,used,estimated", "main main main"},
 	} {
-		report := usageOn(tt.by == ByKind, tt.accounts...)
+		report := usageOn(tt.by.kinds(), tt.accounts...)
 		var text, table bytes.Buffer
 		if err := report.WriteCSV(&text, tt.by); err != nil {
 			t.Fatal(err)

@@ -22,12 +22,15 @@ type Division string
 
 // The divisions.
 const (
-	ByModel   Division = ""        // model, endpoint, account and unit
-	ByTag     Division = "tag"     // the teams' tag, and unit
-	ByKey     Division = "key"     // the team's key, and unit
-	ByAccount Division = "account" // the account at the service, and unit
-	ByKind    Division = "kind"    // model, endpoint, account and kind
+	ByModel       Division = ""             // model, endpoint, account and unit
+	ByTag         Division = "tag"          // the teams' tag, and unit
+	ByKey         Division = "key"          // the team's key, and unit
+	ByAccount     Division = "account"      // the account at the service, and unit
+	ByKind        Division = "kind"         // model, endpoint, account and kind
+	ByAccountKind Division = "account kind" // the account at the service, and kind
 )
+
+func (d Division) kinds() bool { return d == ByKind || d == ByAccountKind }
 
 // columns names what the use is divided by, with the account only if there are others than main. The names do not change: users' programs
 // read the CSV by them.
@@ -35,11 +38,14 @@ func (u *UsageReport) columns(by Division) (names []string) {
 	switch by {
 	case ByTag, ByKey, ByAccount:
 		return []string{string(by)}
+	case ByAccountKind:
+		names = []string{string(ByAccount)}
+	default:
+		if names = []string{"model", "endpoint"}; u.hasAccounts() {
+			names = append(names, "account")
+		}
 	}
-	if names = []string{"model", "endpoint"}; u.hasAccounts() {
-		names = append(names, "account")
-	}
-	if by == ByKind {
+	if by.kinds() {
 		names = append(names, "kind", "size")
 	}
 	return names
@@ -65,14 +71,14 @@ func (r *UsageRow) cells(columns []string, shown, size func(string) string) []st
 
 // amounts names the amounts after unit, used and estimated.
 func (d Division) amounts() []string {
-	if d == ByKind {
+	if d.kinds() {
 		return []string{"price", "spend", "estimated_spend"}
 	}
 	return nil
 }
 
 func (d Division) amountsOf(r *UsageRow) []string {
-	if d == ByKind {
+	if d.kinds() {
 		return []string{r.Price.String(), r.Spend.String(), r.EstimatedSpend.String()}
 	}
 	return nil
