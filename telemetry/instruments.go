@@ -62,7 +62,7 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	i.hooks = newCounter(b.counter(ownHooks, "{delivery}", "attempts to deliver an event to a hook, by the hook's id and the outcome"), hookKey.labels)
 	i.polls = b.counts(ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource)
 	i.settlements = b.counts(ownSettlements, "{settlement}", "settlements, by how the amount was found", labelOutcome)
-	i.unpriced = b.counts(ownUnpriced, "{request}", "requests that were charged nothing because the teams file has no price for their model, only for others, by model", labelModel)
+	i.unpriced = b.counts(ownUnpriced, "{request}", "requests whose tokens or images were charged nothing because the teams file has no price of these for their model, but has prices, by model", labelModel)
 	i.reloads = b.counts(ownReloads, "{reload}", "readings of a changed teams file, by outcome", labelOutcome)
 	i.alarms = b.counts(ownAlarms, "{alarm}", "answers of upstream and requests of clients that an operator must look into, by code", labelCode)
 	i.warnings = b.counts(ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule", labelRule)

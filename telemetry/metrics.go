@@ -114,7 +114,7 @@ func (m *Metrics) Settlement(outcome string) {
 	}
 }
 
-// Unpriced counts a request whose model has no price. model is from a closed set.
+// Unpriced counts a request whose model has no price of what it used. model is from a closed set.
 func (m *Metrics) Unpriced(model string) {
 	if m != nil {
 		m.unpriced.add(model)
