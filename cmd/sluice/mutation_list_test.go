@@ -267,6 +267,8 @@ var mutations = []mutation{
 	{about: "a late call joins for a picture that was given up", file: "cache/scripts/join.lua", old: "== 1 then return {'ended', ''} end", new: "== 2 then return {'ended', ''} end"},
 	{about: "a field of a form has any length", file: "gateway/openai/edits.go", old: "	if given > most {\n\t\treturn conversation.RefuseLong(", new: "	if false {\n\t\treturn conversation.RefuseLong("},
 	{about: "the head of a form's part has any length", file: "gateway/openai/form.go", old: "from.left = mostHead", new: "from.left = -1"},
+	{about: "a task that may make anything holds no tokens", file: "gateway/billing/claim.go", old: "if hold.Governed {", new: "if false {"},
+	{about: "the estimate of a text beside images is not cut to the house's quota", file: "policy/limit/outer.go", old: "max(min(a[u], max(most/4, 1)), h.exact(u))", new: "a[u]"},
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/settle.go", old: "!known && e.Answer.Status == cache.Succeeded", new: "!known && e.Answer.Status == cache.Failed"},
 
 	// Pictures that are fetched.
