@@ -333,7 +333,7 @@ func TestModelsWithoutAPrice(t *testing.T) {
 	}
 }
 
-// A price of text is none of images: they would cost nothing without bound. A price of 0 is one.
+// A price of text does not price images: they would cost nothing, without bound. A written 0 is a price.
 func TestImagesWithoutAPrice(t *testing.T) {
 	for about, tt := range map[string]struct {
 		price, limits string

@@ -90,7 +90,7 @@ func TestEachEndIsToldOnce(t *testing.T) {
 	}
 }
 
-// A task that ends in its creation's stream is told, too, with the addresses of its pictures, and these are stored. It costs the same,
+// A task that ends in its creation's stream is announced, too, with the addresses of its pictures, and these are stored. It costs the same,
 // once, whoever waits for it.
 func TestAnEndInAStreamIsTold(t *testing.T) {
 	const results = `"results":[{"url":"https://pictures.example/1.png"}]`
@@ -108,7 +108,7 @@ func TestAnEndInAStreamIsTold(t *testing.T) {
 		"nobody":        {func(*plan) {}, 0, 0, 0},
 		"a hook":        {hooked, 1, 0, 1},
 		"the mirror":    {mirrored, 0, 1, 1},
-		"both":          {func(p *plan) { hooked(p); mirrored(p) }, 0, 1, 1}, // it is told once its pictures are stored
+		"both":          {func(p *plan) { hooked(p); mirrored(p) }, 0, 1, 1}, // it is announced once its pictures are stored
 		"another event": {func(p *plan) { p.to = hookFor("task.failed") }, 0, 0, 0},
 	} {
 		t.Run(about, func(t *testing.T) {

@@ -30,7 +30,7 @@ func git(t *testing.T, dir, stdin string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// outOfContext tells whether .dockerignore leaves a file out of the build: the last pattern decides that matches it or a folder above it.
+// outOfContext reports whether .dockerignore leaves a file out of the build: the last pattern decides that matches it or a folder above it.
 func outOfContext(t *testing.T, name string) (out bool) {
 	t.Helper()
 	for line := range strings.SplitSeq(readRoot(t, ".dockerignore"), "\n") {

@@ -51,7 +51,7 @@ func TestTheFirstHourTriesOnlyAddressesThatAreAllowed(t *testing.T) {
 	}
 }
 
-// reachesAdmin tells whether the chart's policy lets anything connect to the admin port.
+// reachesAdmin reports whether the chart's policy lets anything connect to the admin port.
 func reachesAdmin(made map[string]manifest) bool {
 	for _, rule := range made["NetworkPolicy"].Spec.Ingress {
 		if rule.Ports[0].Port == 8081 && len(rule.From) > 0 {

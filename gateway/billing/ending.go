@@ -29,7 +29,7 @@ type Ending struct {
 	Creates     bool // a success is a task
 	Claimed     bool // a task was claimed: its end settles the hold
 	Unclaimable bool // the answer names a task that cannot be polled, or that another team has claimed
-	Awaited     bool // somebody waits for the pictures of the claimed task: a query of it names them all
+	Awaited     bool // a listener or the mirror waits for the pictures of the claimed task: a query of it names them all
 
 	Embeds   bool          // all tokens are input
 	Text     bool          // tokens are charged

@@ -165,7 +165,7 @@ func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *eve
 	return &event.Draft{Type: of, Team: task.Team, Data: event.Ended(task.Ending(), results, false), To: to}
 }
 
-// Awaited reports whether somebody waits for the pictures of a team's task that succeeds: a listener, or the mirror. callback is as in Event.
+// Awaited reports whether a listener or the mirror waits for the pictures of a team's task that succeeds. callback is as in Event.
 func (s *settler) Awaited(team, callback string) bool {
 	return s.mirrors(team) || s.to(team, event.TaskSucceeded, callback) != nil
 }

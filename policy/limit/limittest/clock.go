@@ -1,4 +1,4 @@
-// Package limittest is for the tests of policy/limit and its parts: a movable clock, Redis, and ports that nobody else takes.
+// Package limittest is for the tests of policy/limit and its parts: a clock that tests move, servers of Redis, and free ports.
 package limittest
 
 import (
