@@ -22,6 +22,9 @@ var mutations = []mutation{
 	{about: "the script passes a quota by one", file: "policy/limit/redisstore/scripts/admit.lua", old: "numbers[place + 1] - limit", new: "numbers[place + 1] - limit - 1"},
 	{about: "the script holds a second time what it holds", file: "policy/limit/redisstore/scripts/admit.lua", old: "if outcome ~= 0 and not again then", new: "if outcome ~= 0 then"},
 	{about: "the script sweeps one due hold at an admission", file: "policy/limit/redisstore/scripts/admit.lua", old: "'LIMIT', '0', '16'", new: "'LIMIT', '0', '1'"},
+	{about: "a sweep expires holds of an older copy", file: "policy/limit/redisstore/scripts/sweep.lua", old: "local refused = refusal(head[1], head[2], nil, now)", new: "local refused = nil"},
+	{about: "a sweep expires holds while the team is restoring", file: "policy/limit/redisstore/scripts/sweep.lua", old: "if not restoring(head[3], now) then", new: "if true then"},
+	{about: "a look expires holds while the team is restoring", file: "policy/limit/redisstore/scripts/look.lua", old: "if not restoring(head[3], now) then", new: "if true then"},
 	{about: "the script settles what is settled", file: "policy/limit/redisstore/scripts/settle.lua", old: "elseif hold.state == 'settled' then", new: "elseif false then"},
 	{about: "the script forgets periods that run", file: "policy/limit/redisstore/scripts/sweep.lua", old: "elseif what == 'used' or what == 'told' then over = week end", new: "end"},
 

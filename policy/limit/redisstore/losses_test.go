@@ -2,6 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,5 +80,91 @@ func TestARestoreAddsNothingChargedBeforeThereWereAccounts(t *testing.T) {
 	}
 	if s := f.look(team); s.Used[2*limit.Tokens] != 10 {
 		t.Errorf("%d tokens were used, want 10", s.Used[2*limit.Tokens])
+	}
+}
+
+// Redis is back with an older copy, in which the lease of a request has ended that was extended, or settled, since. Whatever comes before
+// or while the replicas restore the team's accounts, its use counts once.
+func TestNothingIsSweptBeforeTheTeamIsRestored(t *testing.T) {
+	client := limittest.RealRedis(t)
+	team := limittest.Team(t, "quotas: {tokens: {day: 1000}}")
+	place := func(r *Store, id string, lease time.Duration) (*limit.Held, error) {
+		h := hold(id, team, limit.Amounts{limit.Requests: 1, limit.Tokens: 100})
+		h.Lease = lease
+		v, _, err := r.Place(t.Context(), &h, &Loan{})
+		return v.Held, err
+	}
+	for about, call := range map[string]func(r *Store) error{
+		"an admission": func(r *Store) error {
+			if _, err := place(r, "meanwhile", time.Hour); !NotDone(err) {
+				return errors.Join(errors.New("it was admitted"), err)
+			}
+			return nil
+		},
+		"a look":  func(r *Store) error { _, err := r.Look(t.Context(), team); return err },
+		"a sweep": func(r *Store) error { _, err := r.Sweep(t.Context(), team.ID, 100); return err },
+	} {
+		for _, settled := range []bool{false, true} { // whether the long request ended before the loss
+			for _, restoring := range []bool{false, true} { // whether the call comes after the first replica has restored
+				t.Run(fmt.Sprintf("%s,settled=%v,restoring=%v", about, settled, restoring), func(t *testing.T) {
+					if err := client.FlushDB(t.Context()).Err(); err != nil {
+						t.Fatal(err)
+					}
+					clock := limittest.NewClock()
+					var replicas [2]*Store
+					for i := range replicas {
+						replicas[i] = New(client)
+						replicas[i].Clock, replicas[i].Now = clock.Micros, clock.Now
+						replicas[i].Peer = Peer{ID: strings.Repeat(string(rune('a'+i)), 12), Alive: func() int64 { return 2 }}
+					}
+					other, own := replicas[0], replicas[1]
+					must := func(err error) {
+						t.Helper()
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+					settle := func(h *limit.Held) {
+						t.Helper()
+						done, err := own.Settle(t.Context(), &limit.Charge{Held: h, Team: team, Amounts: h.Amounts})
+						if !done || err != nil {
+							t.Fatal(done, err)
+						}
+					}
+					long, err := place(own, "long", 11*time.Minute)
+					must(err)
+					back := limittest.Copy(t, client)
+					clock.Move(10 * time.Minute)
+					must(own.Extend(t.Context(), long, 11*time.Minute))
+					clock.Move(2 * time.Minute)
+					short, err := place(own, "short", time.Minute)
+					must(err)
+					settle(short)
+					if settled {
+						settle(long)
+					}
+					_, err = other.Look(t.Context(), team)
+					must(err)
+					back()
+					if restoring {
+						must(other.Restore(t.Context(), team.ID, Loss{Recent: true}))
+					}
+					must(call(other))
+					must(other.Restore(t.Context(), team.ID, Loss{Recent: true}))
+					must(own.Restore(t.Context(), team.ID, Loss{Recent: true}))
+					clock.Move(3 * time.Second)
+					_, err = other.Sweep(t.Context(), team.ID, 100)
+					must(err)
+					if !settled {
+						settle(long)
+					}
+					s, err := other.Look(t.Context(), team)
+					must(err)
+					if s.Used[2*limit.Tokens] != 200 || s.Held[2*limit.Tokens] != 0 {
+						t.Errorf("%d tokens are used and %d held, want 200 and 0", s.Used[2*limit.Tokens], s.Held[2*limit.Tokens])
+					}
+				})
+			}
+		}
 	}
 }

@@ -33,3 +33,29 @@ func (r *Store) OpenHolds(ctx context.Context, team string) (o limit.OpenHolds, 
 		}
 	}
 }
+
+// Sweep charges up to most holds of a team whose lease has ended, and returns how many there were.
+func (r *Store) Sweep(ctx context.Context, team string, most int) (due int, err error) {
+	args := struct {
+		knownArgs
+		Most    int    `json:"most"`
+		Replica string `json:"replica"`
+		From    int64  `json:"from"`
+		To      int64  `json:"to"`
+	}{Most: most, Replica: r.Peer.ID}
+	if r.Peer.Gap != nil {
+		args.From, args.To = r.Peer.Gap()
+	}
+	t := r.teams.Get(team)
+	err = r.restoring(ctx, team, func() error {
+		args.knownArgs = t.version().args()
+		c := r.begin(sweepScript, args, t.key)
+		r.send(ctx, c)
+		s, err := r.readState(c, func(_ *versionedState, in *reply) { due = int(in.next()) })
+		if err == nil {
+			t.record(&s)
+		}
+		return err
+	})
+	return due, err
+}

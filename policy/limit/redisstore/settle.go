@@ -243,25 +243,3 @@ func (r *Store) Extend(ctx context.Context, h *limit.Held, lease time.Duration) 
 	t.extended(h, due)
 	return nil
 }
-
-// Sweep charges up to most holds of a team whose lease has ended, and returns how many there were.
-func (r *Store) Sweep(ctx context.Context, team string, most int) (int, error) {
-	args := struct {
-		Most    int    `json:"most"`
-		Replica string `json:"replica"`
-		From    int64  `json:"from"`
-		To      int64  `json:"to"`
-	}{Most: most, Replica: r.Peer.ID}
-	if r.Peer.Gap != nil {
-		args.From, args.To = r.Peer.Gap()
-	}
-	t := r.teams.Get(team)
-	c := r.begin(sweepScript, args, t.key)
-	r.send(ctx, c)
-	due := 0
-	s, err := r.readState(c, func(_ *versionedState, in *reply) { due = int(in.next()) })
-	if err == nil {
-		t.record(&s)
-	}
-	return due, err
-}

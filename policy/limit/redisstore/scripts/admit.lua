@@ -26,7 +26,6 @@ local call, format = redis.call, string.format
 local now = clock()
 local written = format('%d', now)
 local due = call('ZRANGEBYSCORE', KEYS[2], '-inf', written, 'LIMIT', '0', '16')
-if #due > 0 then holds(due) end
 
 local units, fields, rates = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
 local names = 15 + 2 * units
@@ -41,13 +40,18 @@ if now < ARGV[10] + 0 or now >= ARGV[10] + DAY then -- by the caller's clock it 
     ARGV[i] = (period == then_ and day or month) .. what
   end
 end
-local got = call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(ARGV, names, terms - 1))
+local function counted() return call('HMGET', KEYS[1], 'epoch', 'tasks', 'seq', 'restoring', unpack(ARGV, names, terms - 1)) end
+local got = counted()
 local kept = call('MGET', unpack(KEYS, 3))
-local epoch, known, seq = got[1] or '0', ARGV[3], tonumber(got[3] or 0)
-if accounts_lost(epoch, seq, known, ARGV[4]) then return {NUMBER, 2, tonumber(epoch), now} end
+local epoch = got[1] or '0'
+if accounts_lost(epoch, got[3], ARGV[3], ARGV[4]) then return {NUMBER, 2, tonumber(epoch), now} end
 if restoring(got[4], now) then return {NUMBER, 4, tonumber(epoch), now} end
+if #due > 0 then -- not before: an older copy may have holds that are settled, or run longer
+  holds(due)
+  got = counted()
+end
 
-local task, most, tasks, tasks_aside = ARGV[6] ~= '', tonumber(ARGV[6]), tonumber(got[2] or 0), nil
+local seq, task, most, tasks, tasks_aside = tonumber(got[3] or 0), ARGV[6] ~= '', tonumber(ARGV[6]), tonumber(got[2] or 0), nil
 for i = 5, fields + 4 do got[i] = tonumber(got[i] or 0) end
 local reply = {NUMBER, 1, tonumber(epoch), now, seq, tasks, unpack(got, 5, 4 + 2 * units)}
 local at_reply, used, place = 6 + 2 * units, {}, 2 * units + 5

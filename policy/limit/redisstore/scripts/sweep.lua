@@ -1,7 +1,9 @@
 -- Expires holds, and forgets past periods: Redis searches a small hash from its beginning, so each old field slows admissions down.
 --
--- most holds  replica  from and to: the first and the last renewal time of allowances whose next renewal an outage stopped; 0: unknown
--- Returns the team's state, and how many holds were due.
+-- epoch and seq known  most holds  replica  from and to: the first and the last renewal time of allowances whose next renewal an outage
+-- stopped; 0: unknown
+-- Returns the team's state, and how many holds were due. While a team is restoring none is: an older copy may have holds that are settled, or
+-- run longer.
 
 -- count_scopes writes what the scopes inside the team hold on each day, by key and field, and removes what they no longer hold. Days of past
 -- months need not be right: no quota counts them.
@@ -95,12 +97,15 @@ local function abandoned(now, replica, from, to)
 end
 
 local now = clock()
-local fields, freed = {}, {}
-if not restoring(redis.call('HGET', QUOTA, 'restoring'), now) then
+local head = redis.call('HMGET', QUOTA, 'epoch', 'seq', 'restoring')
+local refused = refusal(head[1], head[2], nil, now)
+if refused then return refused end
+local fields, freed, due = {}, {}, {}
+if not restoring(head[3], now) then
   fields, freed = abandoned(now, A.replica, A.from, A.to)
+  due = redis.call('ZRANGEBYSCORE', TEAM .. 'open', '-inf', now, 'LIMIT', 0, A.most)
+  sweep(due)
 end
-local due = redis.call('ZRANGEBYSCORE', TEAM .. 'open', '-inf', now, 'LIMIT', 0, A.most)
-sweep(due)
 for _, f in ipairs(freed) do move_aside(f[1], f[2], NOTHING) end
 for field, row in pairs(fields) do
   if row == '' then redis.call('HDEL', ASIDE, field) else redis.call('HSET', ASIDE, field, aside_text(row)) end
