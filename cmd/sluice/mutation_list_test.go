@@ -59,6 +59,7 @@ var mutations = []mutation{
 		about: "an estimate of tokens is not cut to its share", file: "policy/limit/share.go",
 		old: "min(small.Amounts[i], max(rate.Burst/4, 1))", new: "max(small.Amounts[i], rate.Burst/4, 1)",
 	},
+	{about: "a share stays that of the first number of replicas", file: "policy/limit/share.go", old: " || r.replicas != replicas", new: ""},
 	{about: "an allowance covers no open task", file: "policy/limit/share.go", old: "share.Tasks = None", new: ""},
 	{
 		about: "what the account refuses is taken from the team's rates", file: "policy/limit/share.go",

@@ -153,11 +153,13 @@ func (a *account) takeShare(share *Terms, h *Hold, st *State) {
 // ready for use, and safe for concurrent use.
 type KeptTerms struct{ read atomic.Pointer[readTerms] }
 
-// readTerms are the terms of a team as one reading of the teams file has it, and with each of its keys that has limits of its own.
+// readTerms are the terms of a team as one reading of the teams file has it, and with each of its keys that has limits of its own, with the
+// part of the rates that one of the replicas has.
 type readTerms struct {
-	of   *teams.Team
-	team Terms
-	keys map[string]*Terms
+	of       *teams.Team
+	replicas int
+	team     Terms
+	keys     map[string]*Terms
 }
 
 // For returns the terms of the team and of one of its keys, by id. They change with a reload, and MUST NOT be changed.
@@ -166,7 +168,7 @@ func (k *KeptTerms) For(t *teams.Team, key string) *Terms { return k.share(t, ke
 // share is For, with the part of the rates that one of the replicas has.
 func (k *KeptTerms) share(t *teams.Team, key string, replicas int) *Terms {
 	r := k.read.Load()
-	if r == nil || r.of != t {
+	if r == nil || r.of != t || r.replicas != replicas {
 		r = readTermsOf(t, replicas)
 		k.read.Store(r)
 	}
@@ -179,7 +181,7 @@ func (k *KeptTerms) share(t *teams.Team, key string, replicas int) *Terms {
 // readTermsOf works the terms out, which takes much stack.
 func readTermsOf(t *teams.Team, replicas int) *readTerms {
 	whole := TermsOf(t)
-	r := &readTerms{of: t, team: whole.share(replicas), keys: map[string]*Terms{}}
+	r := &readTerms{of: t, replicas: replicas, team: whole.share(replicas), keys: map[string]*Terms{}}
 	if t != nil {
 		for _, of := range t.CountedKeys() {
 			whole = TermsFor(t, of.ID)

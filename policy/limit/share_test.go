@@ -96,6 +96,34 @@ func TestACoveredTaskIsAdmittedThoughAllAreOpen(t *testing.T) {
 	}
 }
 
+// Replicas may start between a request's admission by Redis and its settlement. Each then has its smaller share of the rates, however many
+// requests it settles.
+func TestAShareFollowsTheNumberOfReplicas(t *testing.T) {
+	clock, replicas := limittest.NewClock(), 1
+	r := NewShares(func() int { return replicas }, clock.Now)
+	r.Opened()
+	h, terms := sharedTeam(unit.NameRequests, 600, Amounts{Requests: 1})
+	placed := Held{ID: h.ID, Team: h.Team.ID, Amounts: h.Amounts, Rates: terms.RateSet()}
+	r.Debit(h, &placed)
+	replicas = 3
+	r.Settle(&Charge{Held: &placed, Team: h.Team, Amounts: h.Amounts})
+	admitted := 0
+	for range 600 { // a minute
+		var running []*Held
+		for v := r.Admit(h, &terms, &State{}, false); v.Held != nil; v = r.Admit(h, &terms, &State{}, false) {
+			running = append(running, v.Held)
+		}
+		for _, held := range running {
+			r.Settle(&Charge{Held: held, Team: h.Team, Amounts: h.Amounts})
+		}
+		admitted += len(running)
+		clock.Move(100 * time.Millisecond)
+	}
+	if admitted < 395 || admitted > 400 {
+		t.Errorf("in a minute it admitted %d requests, want 400: a third of 600 at once, and of 600 a minute", admitted)
+	}
+}
+
 // A request that the upstream account refuses costs its team nothing.
 func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
 	r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
