@@ -60,6 +60,7 @@ var mutations = []mutation{
 		old: "min(small.Amounts[i], max(rate.Burst/4, 1))", new: "max(small.Amounts[i], rate.Burst/4, 1)",
 	},
 	{about: "a share stays that of the first number of replicas", file: "policy/limit/share.go", old: " || r.replicas != replicas", new: ""},
+	{about: "the next month's allowance is a part of what this month has left", file: "policy/limit/failover/renew.go", old: "if next.Period(q) != last.Date.Period(q) {", new: "if q%2 == 0 {"},
 	{about: "an allowance covers no open task", file: "policy/limit/share.go", old: "share.Tasks = None", new: ""},
 	{
 		about: "what the account refuses is taken from the team's rates", file: "policy/limit/share.go",

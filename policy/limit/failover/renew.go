@@ -129,8 +129,10 @@ func (s *renewer) wants(b *books, r *renewal, now time.Time) map[int]limit.Stock
 	}
 	wants := map[int]limit.Stock{last.Date.Day: size(&r.terms)}
 	if next := s.dated(now.Add(s.Bridge)); next.Day != last.Date.Day {
-		for q := 0; q < limit.QuotaCount; q += 2 { // nothing is used of a future day
-			last.Used[q], last.Held[q] = 0, 0
+		for q := range limit.QuotaCount { // nothing is used of a future day or month
+			if next.Period(q) != last.Date.Period(q) {
+				last.Used[q], last.Held[q] = 0, 0
+			}
 		}
 		t := limit.TermsOn(r.Team, &last.Date, &next)
 		wants[next.Day] = size(&t)

@@ -164,6 +164,25 @@ func TestAllowancesOfTheNextDay(t *testing.T) {
 	})
 }
 
+// At the end of a month the next day's allowance is a part of the next month's quotas, of which nothing is used, without the raises of this
+// month.
+func TestAllowancesOfTheNextMonth(t *testing.T) {
+	harnesses(t, nil, func(s *harness) {
+		s.clock.Move(9*24*time.Hour + 11*time.Hour + 55*time.Minute)
+		team := *limittest.Team(s, "quotas: {images: {day: 1000, month: 1500}}")
+		team.Base = []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1000}, {Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 900}}
+		s.must("a", &team, limit.Amounts{limit.Images: 700})
+		s.back()
+		counts, got := s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val(), ""
+		for _, period := range []string{"20261130", "202611", "20261201", "202612"} {
+			got += counts[period+":images:aside"] + " "
+		}
+		if got != "30 30 90 90 " {
+			t.Errorf("set aside of today, its month, tomorrow and its month are %s, want 30 30 90 90", got)
+		}
+	})
+}
+
 // isRenewal reports whether a call renews allowances: only such a call reports what was taken from the rates.
 func isRenewal(cmd redis.Cmder) bool {
 	args := cmd.Args()
