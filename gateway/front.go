@@ -38,7 +38,7 @@ type fronts struct {
 	buffers *wire.Buffers
 	fetcher *upstream.Fetcher // of pictures, for clients that want the pictures and not their addresses
 
-	vision, sync func(model string) bool // what [conversation.Models] asks for
+	vision, sync, thinks func(model string) bool // what [conversation.Models] asks for
 }
 
 func newFronts(config *Config, headers *headers, buffers *wire.Buffers, polls *polls, natives map[string]*route) *fronts {
@@ -48,6 +48,7 @@ func newFronts(config *Config, headers *headers, buffers *wire.Buffers, polls *p
 		fetcher: upstream.NewFetcher(upstream.FetchConfig{Hosts: config.ResultHosts, Networks: config.ResultNetworks, Tunnel: config.Tunnel}),
 		vision:  func(model string) bool { return policy.MatchAny(families.Vision, model) },
 		sync:    func(model string) bool { return policy.MatchAny(families.SyncImage, model) },
+		thinks:  func(model string) bool { return policy.MatchAny(families.Thinking, model) },
 	}
 }
 
@@ -63,7 +64,10 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if err := readBody(w, r, s, f.buffers); err != nil {
 				return err
 			}
-			known := &conversation.Models{Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Room: s.share.Take, MaxOutput: s.teams.MaxOutput, Embeddings: f.config.EmbeddingsPath}
+			known := &conversation.Models{
+				Resolve: s.teams.Resolve, Vision: f.vision, Sync: f.sync, Thinks: f.thinks, Room: s.share.Take,
+				MaxOutput: s.teams.MaxOutput, Embeddings: f.config.EmbeddingsPath,
+			}
 			request, err := kind.read(r, s, known)
 			if errors.Is(err, conversation.ErrNoRoom) {
 				return refuseOutOfMemory()

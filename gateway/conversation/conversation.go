@@ -49,6 +49,7 @@ type Models struct {
 	Resolve func(name string) string // translates a client's name to the service's
 	Vision  func(model string) bool  // the model reads images: its chats take the multimodal path
 	Sync    func(model string) bool  // the model makes images in its answer, without a task
+	Thinks  func(model string) bool  // the model thinks first, unless the request says that it does not
 	Room    func(bytes int64) bool   // takes memory for the service's request, or reports false
 
 	Embeddings string // the service's path for embeddings
@@ -103,6 +104,14 @@ func (m *Models) Sees(model string) bool { return m.Vision != nil && m.Vision(mo
 
 // Draws reports whether a model makes images without a task.
 func (m *Models) Draws(model string) bool { return m.Sync != nil && m.Sync(model) }
+
+// Thinking reports whether a model thinks first: as the request says, if it does, and else as the model does by itself.
+func (m *Models) Thinking(model string, said, thinks bool) bool {
+	if said {
+		return thinks
+	}
+	return m.Thinks != nil && m.Thinks(model)
+}
 
 // Ask asks for memory for the service's request, before it is made.
 func (m *Models) Ask(size int) error {

@@ -48,7 +48,7 @@ var words = rapid.StringOfN(rapid.RuneFrom([]rune("abc \"\\\n水🌊")), 1, 20, 
 // drawAsked draws a conversation that all dialects can express.
 func drawAsked(t *rapid.T) asked {
 	a := asked{object{"messages": list{}}, object{"input": list{}}, object{"messages": list{}}}
-	a.all("model", "model", "model", rapid.SampledFrom([]string{"gpt-4o", "llm-vl"}).Draw(t, "model"))
+	a.all("model", "model", "model", rapid.SampledFrom([]string{"gpt-4o", "llm-vl", "llm-think"}).Draw(t, "model"))
 	a.all("max_completion_tokens", "max_output_tokens", "max_tokens", rapid.IntRange(1, 99).Draw(t, "most"))
 	if rapid.Bool().Draw(t, "warm") {
 		a.all("temperature", "temperature", "temperature", 0.5)

@@ -139,12 +139,15 @@ func (c *chat) check(options []byte) error {
 	return nil
 }
 
-// required puts the service's words in place of a choice that requires any call.
-func (c *chat) required() error {
+// required puts the service's words in place of a choice that requires any call. model is the service's name.
+func (c *chat) required(model string, models *conversation.Models) error {
 	if c.choice == 0 || !rawjson.IsWord(c.parameters[c.choice-1].Value, "required") {
 		return nil
 	}
-	thinks := string(c.thinking) == "true" || c.thinking == nil && conversation.Thinks(c.effort)
+	said, thinks := !rawjson.Absent(c.thinking), string(c.thinking) == "true"
+	if c.thinking == nil {
+		said, thinks = c.effort != nil, conversation.Thinks(c.effort)
+	}
 	var tools []conversation.Tool
 	for r := rawjson.Array(c.tools); r.Element(); {
 		tools = append(tools, conversation.Tool{Name: rawjson.Find(rawjson.Find(r.Value(), "function"), "name")})
@@ -153,7 +156,7 @@ func (c *chat) required() error {
 		return conversation.BadRequest("tools[0].function.name", "tools[0].function.name: a name is needed.")
 	}
 	var err error
-	c.parameters[c.choice-1].Value, err = conversation.Required(tools, thinks, &c.warnings)
+	c.parameters[c.choice-1].Value, err = conversation.Required(tools, models.Thinking(model, said, thinks), &c.warnings)
 	return err
 }
 
@@ -163,12 +166,13 @@ func (c *chat) write(size int, models *conversation.Models) (*conversation.Reque
 	if c.found.Turns > conversation.MostTurns {
 		return nil, conversation.BadRequest("messages", "messages: more than %d were given.", conversation.MostTurns)
 	}
-	if err := c.required(); err != nil {
+	model := models.Service(r.Model)
+	if err := c.required(model, models); err != nil {
 		return nil, err
 	}
 	for i := range c.parameters {
 		if p := &c.parameters[i]; string(p.Name) == "max_tokens" || string(p.Name) == "max_completion_tokens" {
-			p.Value = models.Lower(models.Service(r.Model), string(p.Name), p.Value, &c.warnings)
+			p.Value = models.Lower(model, string(p.Name), p.Value, &c.warnings)
 		}
 	}
 	d, err := models.Draft(r, c.found.Images, size+256+32*c.found.Turns, 0)

@@ -79,6 +79,7 @@ var Models = &conversation.Models{
 	},
 	Vision: func(model string) bool { return strings.HasPrefix(model, "llm-vl") },
 	Sync:   func(model string) bool { return strings.HasPrefix(model, "llm-image") },
+	Thinks: func(model string) bool { return strings.HasPrefix(model, "llm-think") },
 }
 
 // Head is what the answers of the tests begin with.
@@ -163,6 +164,7 @@ func Translated(in conversation.Dialect, native []byte, piece int) ([]byte, erro
 // families has the families of Models.
 var families = policy.Families{
 	SyncImage: []policy.Pattern{"llm-image*"}, EditImage: []policy.Pattern{"gen2.6-image"}, Vision: []policy.Pattern{"llm-vl*"},
+	Thinking: []policy.Pattern{"llm-think*"},
 }
 
 // Judged is the verdict of the gateway's rules on a translated request.

@@ -109,10 +109,7 @@ func (q *request) check() error {
 	default:
 		return conversation.BadRequest("thinking.type", `thinking.type: "enabled", "adaptive" or "disabled" is allowed.`)
 	}
-	if err := q.readTools(); err != nil {
-		return err
-	}
-	return q.choose()
+	return q.readTools()
 }
 
 // thinks reports whether the model is asked to think.
@@ -123,7 +120,11 @@ func (q *request) thinks() bool {
 // write writes the service's request. size is the length of the client's body.
 func (q *request) write(size int, models *conversation.Models) (*conversation.Request, error) {
 	r := &conversation.Request{Model: string(rawjson.Decoded(q.model)), Stream: q.stream, Dialect: new(Answer)}
-	q.most = models.Lower(models.Service(r.Model), "max_tokens", q.most, &q.warnings)
+	model := models.Service(r.Model)
+	if err := q.choose(models.Thinking(model, q.thinking != nil, q.thinks())); err != nil {
+		return nil, err
+	}
+	q.most = models.Lower(model, "max_tokens", q.most, &q.warnings)
 	d, err := models.Draft(r, q.found.Images, size+512+128*(q.found.Turns+q.found.Parts+len(q.tools))+2*q.found.Inputs, 0)
 	if err != nil {
 		return nil, err
@@ -186,8 +187,8 @@ func (q *request) readTool(r *strictjson.Reader) error {
 	return nil
 }
 
-// choose turns tool_choice into the service's.
-func (q *request) choose() (err error) {
+// choose turns tool_choice into the service's. thinks: the model thinks first.
+func (q *request) choose(thinks bool) (err error) {
 	given := q.choice
 	q.choice = nil
 	kind := rawjson.Find(given, "type")
@@ -197,7 +198,7 @@ func (q *request) choose() (err error) {
 	case rawjson.IsWord(kind, "none"):
 		q.choice = []byte(`"none"`)
 	case rawjson.IsWord(kind, "any"):
-		q.choice, err = conversation.Required(q.tools, q.thinks(), &q.warnings)
+		q.choice, err = conversation.Required(q.tools, thinks, &q.warnings)
 		return err
 	case rawjson.IsWord(kind, "tool"):
 		return q.force(rawjson.Find(given, "name"))

@@ -92,16 +92,17 @@ func (q *request) check() error {
 	if q.found = conversation.Survey(q.input, "input_image"); q.found.Turns > conversation.MostTurns {
 		return conversation.BadRequest("input", "input: more than %d items were given.", conversation.MostTurns)
 	}
-	if err := q.tools.read(q.toolList, nil); err != nil {
-		return err
-	}
-	return q.choose()
+	return q.tools.read(q.toolList, nil)
 }
 
 // write writes the service's request. size is the length of the client's body.
 func (q *request) write(size int, models *conversation.Models) (*conversation.Request, error) {
 	r := &conversation.Request{Model: string(rawjson.Decoded(q.model)), Stream: q.stream}
-	q.most = models.Lower(models.Service(r.Model), "max_output_tokens", q.most, &q.warnings)
+	model := models.Service(r.Model)
+	if err := q.choose(models.Thinking(model, q.effort != nil, conversation.Thinks(q.effort))); err != nil {
+		return nil, err
+	}
+	q.most = models.Lower(model, "max_output_tokens", q.most, &q.warnings)
 	echoed := 2*len(q.format) + 512
 	d, err := models.Draft(r, q.found.Images, size+256+128*max(q.found.Turns, 1)+2*q.found.Inputs+q.tools.room(), echoed)
 	if err != nil {

@@ -62,8 +62,8 @@ func (t *tools) readTool(r *strictjson.Reader, namespace []byte) error {
 	return nil
 }
 
-// choose turns tool_choice into the service's, and warns of tools that were left out.
-func (q *request) choose() (err error) {
+// choose turns tool_choice into the service's, and warns of tools that were left out. thinks: the model thinks first.
+func (q *request) choose(thinks bool) (err error) {
 	given := q.choice
 	q.warnings.Add(q.tools.left.Warning())
 	q.tools.forced = given
@@ -71,7 +71,7 @@ func (q *request) choose() (err error) {
 	case given == nil, rawjson.IsWord(given, "auto"), rawjson.IsWord(given, "none"):
 		return nil
 	case rawjson.IsWord(given, "required"):
-		q.choice, err = conversation.Required(q.tools.natives(), conversation.Thinks(q.effort), &q.warnings)
+		q.choice, err = conversation.Required(q.tools.natives(), thinks, &q.warnings)
 		return err
 	case kind == "function" || kind == "custom":
 		name, space := rawjson.Find(given, "name"), rawjson.Find(given, "namespace")
