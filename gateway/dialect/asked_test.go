@@ -95,19 +95,27 @@ func (a *asked) ask(t *rapid.T, name string) {
 	a.add(object{"role": "user", "content": chat}, list{object{"role": "user", "content": responses}}, object{"role": "user", "content": messages})
 }
 
-// call adds a turn of the assistant with calls of tools, and their results.
+// call adds a turn of the assistant with calls of tools, and their results. The assistant also speaks before, between or behind its calls.
 func (a *asked) call(t *rapid.T, name string) {
-	said := words.Draw(t, name+"said")
-	calls, items := list{}, list{object{"role": "assistant", "content": said}}
-	blocks, results := list{object{"type": "text", "text": said}}, list{}
+	calls, said := list{}, list{}
+	var items, blocks, results list
 	n := rapid.IntRange(1, 3).Draw(t, name)
+	say := func(i int) {
+		if rapid.Bool().Draw(t, fmt.Sprint(name, "says", i)) {
+			text := words.Draw(t, fmt.Sprint(name, "said", i))
+			said, blocks = append(said, object{"type": "text", "text": text}), append(blocks, object{"type": "text", "text": text})
+			items = append(items, object{"role": "assistant", "content": text})
+		}
+	}
 	for i := range n {
+		say(i)
 		id, input := fmt.Sprint(name, "-", i), object{"depth": words.Draw(t, fmt.Sprint(name, "input", i))}
 		arguments, _ := json.Marshal(input)
 		calls = append(calls, object{"id": id, "type": "function", "function": object{"name": "level", "arguments": string(arguments)}})
 		items = append(items, object{"type": "function_call", "call_id": id, "name": "level", "arguments": string(arguments)})
 		blocks = append(blocks, object{"type": "tool_use", "id": id, "name": "level", "input": input})
 	}
+	say(n)
 	a.add(object{"role": "assistant", "content": said, "tool_calls": calls}, items, object{"role": "assistant", "content": blocks})
 	for i := range n {
 		id, result := fmt.Sprint(name, "-", i), words.Draw(t, fmt.Sprint(name, "result", i))

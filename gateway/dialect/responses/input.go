@@ -8,12 +8,14 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// turns writes items as turns. Calls of tools, and the message before them, are one turn of the assistant.
+// turns writes items as turns. Calls of tools, and the messages before, between and behind them, are one turn of the assistant, because the
+// results must follow the turn with their calls. A stream may have said something after a call.
 type turns struct {
-	draft *conversation.Draft
-	tools *tools
-	role  string // of the open turn; empty: none is
-	said  bool   // it has a content
+	draft  *conversation.Draft
+	tools  *tools
+	role   string // of the open turn; empty: none is
+	said   bool   // it has a content
+	called bool   // it has a call, which no result has answered yet
 }
 
 func (t *turns) open(role string) {
@@ -27,7 +29,7 @@ func (t *turns) close() {
 	if t.role != "" {
 		t.draft.Close()
 	}
-	t.role, t.said = "", false
+	t.role, t.said, t.called = "", false, false
 }
 
 func (t *turns) write(items []byte) error {
@@ -92,7 +94,7 @@ func (t *turns) message(it *inputItem) error {
 	if err != nil {
 		return err
 	}
-	if role != "assistant" || t.role != role || t.said {
+	if role != "assistant" || t.role != role || t.said && !t.called {
 		t.open(role)
 	}
 	t.said = true
@@ -115,6 +117,7 @@ func (t *turns) call(it *inputItem, value []byte, member string) error {
 	if t.role != "assistant" {
 		t.open("assistant")
 	}
+	t.called = true
 	t.draft.Call(conversation.Call{
 		ID: rawjson.Inside(it.id), Name: rawjson.Inside(t.tools.native(it.namespace, it.name)), Arguments: rawjson.Inside(value),
 	})
