@@ -108,6 +108,8 @@ func TestFrontChargedChatIsNotRepeated(t *testing.T) {
 	}{
 		"a stream that is cut before any text": {frontChats, stream, "text/event-stream", begun, true},
 		"a stream that ends before any text":   {frontChats, stream, "text/event-stream", begun, false},
+		"a stream that goes wrong":             {frontChats, stream, "text/event-stream", begun + "data:{\n\n", false},
+		"a stream that goes wrong and is cut":  {frontChats, stream, "text/event-stream", begun + "data:{\n\n", true},
 		"an answer without a choice":           {frontChats, frontChat, "application/json", `{"output":{"choices":[]},` + counted + `}`, false},
 		"an answer that is cut":                {frontChats, frontChat, "application/json", `{"output":{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]},` + counted + `,`, true},
 	} {

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
 
 	"sluice/gateway/conversation"
@@ -30,6 +31,14 @@ func (s *sending) flush() error {
 	}
 	s.flushed = s.bytes
 	return s.control.Flush()
+}
+
+// patience is the longest Retry-After, in seconds, after which a library may repeat a request by itself. Some sleep for as long as it says.
+const patience = 60
+
+func isLong(retryAfter string) bool {
+	seconds, err := strconv.Atoi(retryAfter)
+	return err == nil && seconds > patience
 }
 
 // Memory is a budget for answers that are held.

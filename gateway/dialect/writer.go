@@ -48,7 +48,7 @@ type Writer struct {
 	status int                  // 0: no answer has begun
 	stream *conversation.Stream // nil: the answer is not a stream
 	memory *conversation.Stream // for it
-	failed bool                 // the stream's error is written
+	failed error                // of the stream, before anything of it was sent: End writes it
 }
 
 // NewWriter makes the Writer of one request. id is the request's.
@@ -91,13 +91,17 @@ func (w *Writer) Sent() (status int, bytes int64) { return w.client.status, w.cl
 // Lost reports whether there was no memory for the answer. [Writer.TakeBack] makes room for an error in its place.
 func (w *Writer) Lost() bool { return w.held.lost }
 
+// Failed reports whether a Writer's stream failed before anything of it was sent. [Writer.End] writes the error, because only the end of the
+// service's answer shows whether it is Final.
+func Failed(w *Writer) bool { return w.failed != nil }
+
 // TakeBack drops an answer that was held, so that another can be written in its place. It reports false if a part was sent.
 func (w *Writer) TakeBack() bool {
 	if w.client.status != 0 {
 		return false
 	}
 	w.held.giveBack()
-	w.status, w.stream, w.failed, w.pass, w.held.lost = 0, nil, false, false, false
+	w.status, w.stream, w.failed, w.pass, w.held.lost = 0, nil, nil, false, false
 	return true
 }
 
@@ -145,12 +149,13 @@ func (w *Writer) Write(p []byte) (int, error) {
 	switch {
 	case w.pass:
 		err = w.client.body(p)
-	case w.failed:
+	case w.failed != nil:
 	case w.stream != nil:
 		w.held.borrow()
 		defer w.held.giveBack()
-		w.held.out, err = w.stream.Append(w.held.out, p)
-		err = w.chunks(err)
+		if w.held.out, w.failed = w.stream.Append(w.held.out, p); w.failed == nil {
+			err = w.chunks()
+		}
 	default:
 		w.held.add(p, w.Memory)
 	}
@@ -161,12 +166,11 @@ func (w *Writer) Write(p []byte) (int, error) {
 }
 
 // chunks writes what the stream made of its last input.
-func (w *Writer) chunks(failed error) error {
-	if failed != nil {
-		w.failed = true
-		return w.refuse(failed)
-	}
-	if len(w.held.out) == 0 {
+func (w *Writer) chunks() error {
+	switch {
+	case w.failed != nil:
+		return w.refuse(w.failed)
+	case len(w.held.out) == 0:
 		return nil
 	}
 	w.send(http.StatusOK, eventStream)
@@ -176,8 +180,10 @@ func (w *Writer) chunks(failed error) error {
 // End writes what was held. Call it only if the answer ended in order.
 func (w *Writer) End() (err error) {
 	switch {
-	case w.pass, w.status == 0, w.failed:
+	case w.pass, w.status == 0:
 		return nil
+	case w.failed != nil:
+		return w.chunks()
 	case w.stream != nil:
 		w.held.borrow()
 	}
@@ -186,12 +192,12 @@ func (w *Writer) End() (err error) {
 	case w.status >= http.StatusBadRequest:
 		return w.refuse(conversation.ReadRefusal(w.status, h.native))
 	case w.stream != nil:
-		h.out, err = w.stream.End(h.out)
-		return w.chunks(err)
+		h.out, w.failed = w.stream.End(h.out)
+		return w.chunks()
 	case w.events: // the service sent the answer whole, but the client reads only events
 		w.stream = begin(w.memory, w.chat, w.head)
-		h.out, err = w.stream.Whole(h.out, h.native)
-		return w.chunks(err)
+		h.out, w.failed = w.stream.Whole(h.out, h.native)
+		return w.chunks()
 	case w.chat != nil:
 		w.chat.Begin(w.head)
 		h.out, err = conversation.Whole(h.out, w.chat, h.native)
@@ -215,14 +221,14 @@ func (w *Writer) Cut(why *conversation.Refusal) (shown bool, err error) {
 	w.held.borrow()
 	defer w.held.giveBack()
 	if w.held.out, err = w.stream.Cut(w.held.out, why); err == nil {
-		err = w.chunks(nil)
+		err = w.chunks()
 	}
 	return err == nil, err
 }
 
 // Ping sends a ping on a Writer's stream, if the stream has begun and the form has a ping.
 func Ping(w *Writer) error {
-	if w.form.Ping == "" || w.stream == nil || w.client.status == 0 || w.failed {
+	if w.form.Ping == "" || w.stream == nil || w.client.status == 0 {
 		return nil
 	}
 	if err := w.client.body([]byte(w.form.Ping)); err != nil {
@@ -268,7 +274,7 @@ func (w *Writer) send(status int, media []string) {
 	if media != nil {
 		h["Content-Type"] = media
 	}
-	if media != nil && w.stream != nil && !w.failed {
+	if media != nil && w.stream != nil && w.failed == nil {
 		delete(h, "Content-Length")
 	}
 	h[w.form.IDHeader] = []string{w.client.id}
@@ -279,14 +285,6 @@ func (w *Writer) send(status int, media []string) {
 		h["X-Should-Retry"] = never
 	}
 	w.client.under.WriteHeader(status)
-}
-
-// patience is the longest Retry-After, in seconds, after which a library may repeat a request by itself. Some sleep for as long as it says.
-const patience = 60
-
-func isLong(retryAfter string) bool {
-	seconds, err := strconv.Atoi(retryAfter)
-	return err == nil && seconds > patience
 }
 
 // FlushError sends what was written to the client.
