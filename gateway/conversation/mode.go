@@ -13,13 +13,17 @@ import (
 // A frame that does not begin with the text of the frame before proves increments; usually that is the second frame. A frame that
 // does begin with it may be either: "1" and then "12". Such frames are held until a later one decides, or the stream ends. Pieces
 // of a text may extend each other by chance, as in "ha", "haha", "hahaha", but not over many bytes: enough frames that extend the
-// one before, by repeating enough bytes of it, prove cumulative frames.
+// one before, by repeating enough bytes of it, prove cumulative frames. The proof holds for all texts of the stream.
+//
+// A decoder writes U+FFFD for a character of which it has only a part, and a cumulative frame then spells the end of the text before
+// anew. So such an end proves nothing.
 type frameMode struct {
 	decided    bool
 	cumulative bool
 	grown      int  // frames that extended the one before
 	agreed     int  // bytes of the ones before that they began with
 	repeated   bool // a frame was equal to the one before and had no other news
+	revised    bool // a frame was another text than the one before, which had only half a character
 }
 
 const (
@@ -49,6 +53,8 @@ func (m *frameMode) classify(s *Stream) bool {
 		}
 	case c.repeats:
 		m.repeated = m.repeated || !c.news
+	case c.revises:
+		m.revised = true
 	default:
 		return len(s.held) == 0
 	}
@@ -59,16 +65,17 @@ func (m *frameMode) classify(s *Stream) bool {
 }
 
 // decide chooses the likelier mode without proof. A frame that equals the one before is the last of a cumulative stream if it has the
-// finish_reason, and otherwise a repeated token.
+// finish_reason, and otherwise a repeated token. Of half a character and another text, nothing is lost if both are pieces.
 func (m *frameMode) decide() {
 	if !m.decided {
-		m.decided, m.cumulative = true, m.grown > 0 || !m.repeated
+		m.decided, m.cumulative = true, m.grown > 0 || !m.repeated && !m.revised
 	}
 }
 
 // comparison compares the texts of a frame with those of the frame before.
 type comparison struct {
 	differs, repeats bool // some text does
+	revises          bool // some text before was only half a character
 	agrees           int  // bytes of the texts before that longer texts begin with
 	news             bool // the frame has a text or a tool call that no frame before had, or a finish_reason
 }
@@ -91,9 +98,15 @@ func (c *comparison) compareText(before *textProgress, now []byte) {
 	if len(now) == 0 {
 		return
 	}
-	switch last := before.last; {
-	case len(last) == 0:
+	last := before.last
+	if !bytes.HasPrefix(now, last) {
+		last = last[:wholeEnd(last)]
+	}
+	switch {
+	case len(before.last) == 0:
 		c.news = true
+	case len(last) == 0:
+		c.revises = true
 	case !bytes.HasPrefix(now, last):
 		c.differs = true
 	case len(now) > len(last):
@@ -130,18 +143,17 @@ func (t *textProgress) delta(m *frameMode, now []byte) []byte {
 	return now
 }
 
-// revisedMost is how many characters at its end a cumulative text may spell anew. A decoder writes U+FFFD for a character of which it has
-// only a part.
+// revisedMost is how many characters at its end a cumulative text may spell anew.
 const revisedMost = 4
 
 // revision returns what a frame adds behind a text of which it changes only the last characters. The client keeps those that it has. ok is
-// false if it is another text.
+// false if it is another text: more of it changes, or all of it, and that is not half a character.
 func revision(sent, now []byte) (fresh []byte, ok bool) {
 	same := 0
 	for same < len(sent) && bytes.HasPrefix(now[same:], sent[same:same+character(sent[same:])]) {
 		same += character(sent[same:])
 	}
-	if same < agreedEnough {
+	if same == 0 && wholeEnd(sent) > 0 {
 		return nil, false
 	}
 	changed, fresh := sent[same:], now[same:]
@@ -149,6 +161,23 @@ func revision(sent, now []byte) (fresh []byte, ok bool) {
 		changed, fresh = changed[character(changed):], fresh[character(fresh):]
 	}
 	return fresh, len(changed) == 0
+}
+
+// wholeEnd is where the characters U+FFFD at the end of a raw text begin. If they are too many for a revision, it is the text's end.
+func wholeEnd(raw []byte) (end int) {
+	halves := 0
+	for at := 0; at < len(raw); {
+		c := raw[at : at+character(raw[at:])]
+		if at += len(c); string(c) == "\uFFFD" || bytes.EqualFold(c, []byte(`\ufffd`)) {
+			halves++
+		} else {
+			end, halves = at, 0
+		}
+	}
+	if halves > revisedMost {
+		return len(raw)
+	}
+	return end
 }
 
 // character is the length of the first character of a raw text: an escape, two for a pair of surrogates, or its bytes in UTF-8.

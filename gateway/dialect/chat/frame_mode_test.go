@@ -40,6 +40,13 @@ func TestFrameMode(t *testing.T) {
 		{"a character that comes in two parts", []string{longText[:20], longText[:40], longText, longText + "\ufffd", longText + "😀 a", longText + "😀 a b"}, longText + "\ufffd a b"},
 		{"several that change", []string{longText[:20], longText[:40], longText, longText + "é\n\ufffd", longText + "e\t😀!"}, longText + "é\n\ufffd!"},
 		{"too many that change", []string{longText[:20], longText[:40], longText, longText + "12345", "abc"}, longText + "12345abc"},
+		{"half a character first", []string{"\ufffd", "😀", "😀 Hello", "😀 Hello there"}, "\ufffd Hello there"},
+		{"half a character before the proof", []string{"Hi \ufffd", "Hi 😀", "Hi 😀, how", "Hi 😀, how are you?"}, "Hi \ufffd, how are you?"},
+		{"half a character before a proof", []string{"Hi \ufffd", "Hi 😀", "Hi 😀" + longText, "Hi 😀" + longText + "!", "x"}, "Hi \ufffd" + longText + "!x"},
+		{"half a character and nothing more", []string{"\ufffd", "😀"}, "\ufffd😀"},
+		{"half a character behind an escape", []string{`\`, `\` + "\ufffd", `\` + "é", `\` + "é" + longText, `\` + "é" + longText + "!"}, `\` + "\ufffd" + longText + "!"},
+		{"increments of half characters", []string{"\ufffd", "\ufffd", " a", " b"}, "\ufffd\ufffd a b"},
+		{"increments behind half a character", []string{"a\ufffd", "b", "c"}, "a\ufffdbc"},
 		{"a repetition that shrinks", []string{longText[:20], longText[:40], longText[:50], longText[:40], longText}, longText},
 	} {
 		t.Run(c.story, func(t *testing.T) {
@@ -54,6 +61,36 @@ func TestFrameMode(t *testing.T) {
 			out, err := translated(dialecttest.Frames(documents...), 1<<30)
 			d := decodeStream(t, out)
 			if err != nil || d.choices[0].content != c.want || d.choices[0].finish != "stop" || !d.done {
+				t.Errorf("%+v, %v: want %q", d.choices[0], err, c.want)
+			}
+		})
+	}
+}
+
+// TestFrameModeIsThatOfTheStream: what one text has proved holds for the others, also where half a character at their end is spelled anew.
+func TestFrameModeIsThatOfTheStream(t *testing.T) {
+	proof := []string{longText[:20], longText[:40], longText} // in the thinking
+	for _, c := range []struct {
+		story  string
+		beside string // thinking in the frames with a text
+		texts  []string
+		want   string
+	}{
+		{"half a character first", longText, []string{"\ufffd", "😀", "😀 Hello", "😀 Hello there"}, "\ufffd Hello there"},
+		{"half a character behind a text", longText, []string{longText[:44] + "\ufffd", longText[:44] + "é", longText[:44] + "é!"}, longText[:44] + "\ufffd!"},
+		{"a last character that changes", longText, []string{"Yes ", "Yes,", "Yes, sir"}, "Yes  sir"},
+		{"a text that is no repetition", "", []string{"Yes", ", ", "sir"}, "Yes, sir"},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			var documents []string
+			for _, text := range proof {
+				documents = append(documents, strings.Replace(dialecttest.Frame(text, "null"), `"content"`, `"reasoning_content"`, 1))
+			}
+			for _, text := range c.texts {
+				documents = append(documents, strings.Replace(dialecttest.Frame(text, "null"), `"role"`, `"reasoning_content":"`+c.beside+`","role"`, 1))
+			}
+			out, err := translated(dialecttest.Frames(append(documents, dialecttest.Frame("", "stop"))...), 1<<30)
+			if d := decodeStream(t, out); err != nil || d.choices[0].content != c.want || d.choices[0].reasoning != longText {
 				t.Errorf("%+v, %v: want %q", d.choices[0], err, c.want)
 			}
 		})
