@@ -36,3 +36,33 @@ func TestFrontRequiresAToolOfAModelThatThinks(t *testing.T) {
 		}
 	}
 }
+
+// A bound that is lowered takes the thinking with it: else the thinking could use the whole answer.
+func TestFrontLowersTheThinkingWithTheAnswer(t *testing.T) {
+	h := fronted(t, func(p *plan) { p.teams = "catalogue: [{id: llm-max, max_output: 8192}]\n" })
+	for _, tt := range []struct{ path, body, warnings, budget string }{
+		{
+			frontChats, strings.Replace(frontChat, "{", `{"max_completion_tokens":32000,"enable_thinking":true,"thinking_budget":31999,`, 1),
+			"max_completion_tokens;given=32000;sent=8192, thinking_budget;given=31999;sent=8191", "8191",
+		},
+		{
+			frontChats, strings.Replace(frontChat, "{", `{"thinking_budget":4000,"max_completion_tokens":32000,"enable_thinking":true,`, 1),
+			"max_completion_tokens;given=32000;sent=8192", "4000",
+		},
+		{
+			frontMessages, strings.Replace(frontMessage, `"max_tokens":256`, `"max_tokens":32000,"thinking":{"type":"enabled","budget_tokens":16000}`, 1),
+			"max_tokens;given=32000;sent=8192, thinking.budget_tokens;given=16000;sent=4096", "4096",
+		},
+		{
+			frontMessages, strings.Replace(frontMessage, `"max_tokens":256`, `"max_tokens":8192,"thinking":{"type":"enabled","budget_tokens":8192}`, 1), "", "8192",
+		},
+	} {
+		got := h.ask("POST", tt.path, tt.body)
+		if warned := strings.Join(got.header["Sluice-Warning"], ", "); got.status != 200 || warned != tt.warnings {
+			t.Errorf("%s: %d, warnings %q, want %q: %s", tt.path, got.status, warned, tt.warnings, got.body)
+		}
+		if sent := h.sim.Requests(); !strings.Contains(string(sent[len(sent)-1].Body), `"thinking_budget":`+tt.budget) {
+			t.Errorf("%s: sent %s, want a budget of %s", tt.path, sent[len(sent)-1].Body, tt.budget)
+		}
+	}
+}

@@ -25,3 +25,33 @@ func TestBoundsAreLowered(t *testing.T) {
 		}
 	}
 }
+
+// A budget of the thinking that a lowered bound does not exceed keeps its share of the bound, however large both are.
+func TestBudgetsAreLoweredWithTheirBound(t *testing.T) {
+	huge := strings.Repeat("9", 200)
+	for _, tt := range []struct{ budget, given, sent, want string }{
+		{"31999", "32000", "8192", "8191"},
+		{"16000", "32000", "8192", "4096"},
+		{"8192", "32000", "8192", "2097"},
+		{"8191", "32000", "8192", "8191"},
+		{"40000", "32000", "8192", "8192"},
+		{"31999", "32000", "32000", "31999"},
+		{huge, huge, "8192", "8192"},
+		{huge, "32000", "8192", "8192"},
+		{"9000", huge, "8192", "1"},
+		{"100", "32000", "100", "1"},
+		{"-1", "32000", "8192", "-1"},
+		{`"9000"`, "32000", "8192", `"9000"`},
+		{"9000", "", "", "9000"},
+		{"", "32000", "8192", ""},
+	} {
+		var w Warnings
+		warning := "budget;given=" + Brief(tt.budget) + ";sent=" + tt.want
+		if tt.want == tt.budget {
+			warning = ""
+		}
+		if got := string(LowerBudget("budget", []byte(tt.budget), []byte(tt.given), []byte(tt.sent), &w)); got != tt.want || strings.Join(w, " ") != warning {
+			t.Errorf("%s of %s, of which %s are sent: %s, %q, want %s", tt.budget, tt.given, tt.sent, got, w, tt.want)
+		}
+	}
+}

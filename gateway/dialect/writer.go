@@ -91,7 +91,7 @@ func (w *Writer) Sent() (status int, bytes int64) { return w.client.status, w.cl
 // Lost reports whether there was no memory for the answer. [Writer.TakeBack] makes room for an error in its place.
 func (w *Writer) Lost() bool { return w.held.lost }
 
-// Failed reports whether a Writer's stream failed before anything of it was sent. [Writer.End] writes the error, because only the end of the
+// Failed reports whether a Writer's stream failed before anything of it was sent. [Writer.End] writes the error: only the end of the
 // service's answer shows whether it is Final.
 func Failed(w *Writer) bool { return w.failed != nil }
 

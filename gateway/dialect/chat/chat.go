@@ -170,11 +170,7 @@ func (c *chat) write(size int, models *conversation.Models) (*conversation.Reque
 	if err := c.required(model, models); err != nil {
 		return nil, err
 	}
-	for i := range c.parameters {
-		if p := &c.parameters[i]; string(p.Name) == "max_tokens" || string(p.Name) == "max_completion_tokens" {
-			p.Value = models.Lower(model, string(p.Name), p.Value, &c.warnings)
-		}
-	}
+	c.lower(model, models)
 	d, err := models.Draft(r, c.found.Images, size+256+32*c.found.Turns, 0)
 	if err != nil {
 		return nil, err
@@ -187,6 +183,26 @@ func (c *chat) write(size int, models *conversation.Models) (*conversation.Reque
 	d.Thinking(c.effort != nil && c.thinking == nil, conversation.Thinks(c.effort))
 	r.Body, r.Warnings = d.End(c.stream), c.warnings
 	return r, nil
+}
+
+// lower lowers the bound of the answer to what the model gives, and with it the budget of the thinking, which only the newer bound counts.
+func (c *chat) lower(model string, models *conversation.Models) {
+	var given, sent []byte
+	for i := range c.parameters {
+		switch p := &c.parameters[i]; string(p.Name) {
+		case "max_completion_tokens":
+			given = p.Value
+			p.Value = models.Lower(model, string(p.Name), p.Value, &c.warnings)
+			sent = p.Value
+		case "max_tokens":
+			p.Value = models.Lower(model, string(p.Name), p.Value, &c.warnings)
+		}
+	}
+	for i := range c.parameters {
+		if p := &c.parameters[i]; string(p.Name) == "thinking_budget" {
+			p.Value = conversation.LowerBudget(string(p.Name), p.Value, given, sent, &c.warnings)
+		}
+	}
 }
 
 var members = map[string]string{

@@ -124,7 +124,11 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 	if err := q.choose(models.Thinking(model, q.thinking != nil, q.thinks())); err != nil {
 		return nil, err
 	}
-	q.most = models.Lower(model, "max_tokens", q.most, &q.warnings)
+	given, budget := q.most, []byte(nil)
+	q.most = models.Lower(model, "max_tokens", given, &q.warnings)
+	if q.thinks() {
+		budget = conversation.LowerBudget("thinking.budget_tokens", rawjson.Find(q.thinking, "budget_tokens"), given, q.most, &q.warnings)
+	}
 	d, err := models.Draft(r, q.found.Images, size+512+128*(q.found.Turns+q.found.Parts+len(q.tools))+2*q.found.Inputs, 0)
 	if err != nil {
 		return nil, err
@@ -152,9 +156,8 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 			d.Parameter("parallel_tool_calls", []byte("false"))
 		}
 	}
-	if d.Thinking(q.thinking != nil, q.thinks()); q.thinks() {
-		d.Parameter("thinking_budget", rawjson.Find(q.thinking, "budget_tokens"))
-	}
+	d.Thinking(q.thinking != nil, q.thinks())
+	d.Parameter("thinking_budget", budget)
 	r.Body, r.Warnings = d.End(q.stream), q.warnings
 	return r, nil
 }
