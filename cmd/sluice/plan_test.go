@@ -198,7 +198,7 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, "os", slogPkg, httpPkg},
 	},
 	"gateway/rawjson":      {ours: []string{"policy/strictjson"}, outside: []string{jsonText}, never: offline, timeless: true},
-	"gateway/conversation": {ours: []string{"gateway/rawjson", "policy/strictjson"}, outside: []string{jsonText}, never: offline, timeless: true},
+	"gateway/conversation": {ours: []string{"gateway/rawjson", "policy/strictjson"}, testsOurs: []string{"telemetry/meter"}, outside: []string{jsonText}, never: offline, timeless: true},
 	"gateway/openai": {
 		ours:      []string{"gateway/conversation", "gateway/rawjson", "policy/strictjson"},
 		testsOurs: []string{"gateway/dialect/dialecttest", "policy"}, outside: []string{jsonText}, never: offline, timeless: true,

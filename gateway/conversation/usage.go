@@ -1,13 +1,15 @@
 package conversation
 
 import (
+	"math"
 	"strconv"
 
 	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
 )
 
 // Usage is the service's count of tokens, each number raw; nil means absent. An unreadable number counts as absent: an answer
-// that is paid for must not fail for it.
+// that is paid for must not fail for it. It has the numbers that the ledger counts.
 type Usage struct {
 	Cached, Created []byte // of the input: read from a cache, and written to one; nil: unknown
 	Thinking        []byte // of the output; nil: unknown
@@ -15,51 +17,64 @@ type Usage struct {
 	in, out, sum []byte
 }
 
-// ReadUsage reads a usage of the service.
+// ReadUsage reads a usage of the service. Of a number that it has at several places, flat or among details, the largest counts.
 func ReadUsage(value []byte) (u Usage) {
-	var flat []byte
 	for r := rawjson.Object(value); r.Member(); {
 		switch string(r.Name) {
 		case "input_tokens":
-			u.in = r.Value()
+			raise(&u.in, r.Value())
 		case "output_tokens":
-			u.out = r.Value()
+			raise(&u.out, r.Value())
 		case "total_tokens":
-			u.sum = r.Value()
-		case "cached_tokens":
-			flat = r.Value()
-		case "prompt_tokens_details":
+			raise(&u.sum, r.Value())
+		case "reasoning_tokens":
+			raise(&u.Thinking, r.Value())
+		case "input_tokens_details", "prompt_tokens_details":
 			for r.Open('{'); r.Member(); {
-				switch string(r.Name) {
-				case "cached_tokens":
-					u.Cached = r.Value()
-				case "cache_creation_input_tokens":
-					u.Created = r.Value()
-				}
+				u.readCached(&r)
 			}
-		case "output_tokens_details":
-			u.Thinking = rawjson.Member(&r, "reasoning_tokens")
+		case "output_tokens_details", "completion_tokens_details":
+			raise(&u.Thinking, rawjson.Member(&r, "reasoning_tokens"))
+		default:
+			u.readCached(&r)
 		}
-	}
-	for _, count := range [...]*[]byte{&u.in, &u.out, &u.sum, &u.Cached, &u.Created, &u.Thinking, &flat} {
-		if !isCount(*count) {
-			*count = nil
-		}
-	}
-	if u.Cached == nil {
-		u.Cached = flat
 	}
 	return u
 }
 
-// isCount reports whether a value is a number of tokens: at most 15 digits, which a client's float64 holds exactly.
-func isCount(value []byte) bool {
-	for _, c := range value {
-		if c < '0' || c > '9' {
-			return false
-		}
+// readCached reads a member if it counts tokens of a cache.
+func (u *Usage) readCached(r *strictjson.Reader) {
+	switch string(r.Name) {
+	case "cached_tokens":
+		raise(&u.Cached, r.Value())
+	case "cache_creation_input_tokens":
+		raise(&u.Created, r.Value())
 	}
-	return len(value) <= 15
+}
+
+// mostCount is the largest number of tokens: a client's float64 holds it exactly.
+const mostCount = 1<<53 - 1
+
+// raise sets a count to a raw value, unless that is no count or the count is greater.
+func raise(count *[]byte, value []byte) {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil {
+		f, err := strconv.ParseFloat(string(value), 64)
+		if err != nil || f != math.Trunc(f) || f < 0 || f > mostCount {
+			return
+		}
+		n = int64(f)
+		value = strconv.AppendInt(nil, n, 10)
+	}
+	if n >= 0 && n <= mostCount && (*count == nil || n > number(*count)) {
+		*count = value
+	}
+}
+
+// number is a count, 0 for none.
+func number(count []byte) int64 {
+	n, _ := strconv.ParseInt(string(count), 10, 64)
+	return n
 }
 
 // Known reports whether the service counted anything.
@@ -71,14 +86,12 @@ func (u *Usage) Input() []byte { return orZero(u.in) }
 // Output is the tokens of the output, raw.
 func (u *Usage) Output() []byte { return orZero(u.out) }
 
-// Total is the service's total, or the sum of the parts.
+// Total is the service's total, or the sum of the parts where that is more.
 func (u *Usage) Total() []byte {
-	if u.sum != nil {
-		return u.sum
+	if sum := number(u.in) + number(u.out); u.sum == nil || sum > number(u.sum) {
+		return strconv.AppendInt(nil, sum, 10)
 	}
-	in, _ := strconv.ParseInt(string(u.in), 10, 64)
-	out, _ := strconv.ParseInt(string(u.out), 10, 64)
-	return strconv.AppendInt(nil, in+out, 10)
+	return u.sum
 }
 
 // AppendTo appends the usage in the form of OpenAI's interfaces, which name the input and the output in and out. It has the details that
