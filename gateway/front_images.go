@@ -189,10 +189,14 @@ func (w *lateReply) Write(p []byte) (int, error) {
 }
 
 // translate makes a reply write through a [dialect.Writer].
-func (w *reply) translate(r *http.Request) {
+func (w *reply) translate(r *http.Request, routes *routes) {
 	w.state.Front = frontName
 	form := dialect.Form{IDHeader: "X-Request-Id", Errors: openai.AppendError}
-	if messages.Speaks(r.URL.Path, r.Header) {
+	header := r.Header
+	if to, _ := routes.lookup(r.URL.EscapedPath()); to.route != nil && to.route.front != "" {
+		header = nil // the route says which dialect it is
+	}
+	if messages.Speaks(r.URL.Path, header) {
 		messages.Present(r.Header)
 		form = dialect.Form{IDHeader: "Request-Id", Errors: messages.AppendErrorOf(w.state.ID), Ping: messages.Ping}
 		w.state.pulse = func() { ping(w) }

@@ -258,3 +258,13 @@ func TestFrontLowersWhatTheModelCannotGive(t *testing.T) {
 		}
 	}
 }
+
+// On OpenAI's own routes the route decides on the dialect, even where a proxy adds Anthropic's header to all requests.
+func TestFrontRoutesOfOpenAIStayInItsDialect(t *testing.T) {
+	h := fronted(t)
+	const header, version = "Anthropic-Version", "2023-06-01"
+	h.ask("POST", frontChats, `{"model":"llm-max"}`, header, version).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "messages")
+	h.ask("POST", frontResponses, `{"model":"llm-max"}`, header, version).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "input")
+	h.ask("GET", "/v1/files", "", header, version).wantsAnthropic(t, 404, "not_found_error", "files")
+	h.ask("POST", frontModels, "{}", header, version).wantsAnthropic(t, 405, "invalid_request_error", "Method")
+}

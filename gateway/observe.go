@@ -21,7 +21,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, telemetry.NewID(s.start.UnixMilli()), r.Method, wire.SchemeOf(r), wire.ClientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
 	if g.fronts != nil && isFront(r.URL) {
-		out.translate(r)
+		out.translate(r, g.routes)
 	}
 	out.begin(r)
 	defer c.end()

@@ -8,7 +8,8 @@ import (
 	"sluice/gateway/rawjson"
 )
 
-// Speaks reports whether a client speaks this dialect: by the path that it asks for, or by a header that only its libraries send.
+// Speaks reports whether a client speaks this dialect: by the path that it asks for, or by a header that only its libraries send. The
+// header counts only on paths that are shared by dialects or not served: give none on others.
 func Speaks(path string, header map[string][]string) bool {
 	return path == "/v1/messages" || strings.HasPrefix(path, "/v1/messages/") || len(header["Anthropic-Version"]) > 0
 }
