@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -216,4 +217,25 @@ func (s *scribe) string(v string) {
 		}
 	}
 	s.b.WriteByte('"')
+}
+
+// Anthropic's libraries send their key in a header of their own, also to a forwarded path of their form.
+func TestForwardedPathsOfMessagesTakeAnthropicsKey(t *testing.T) {
+	var saw atomic.Pointer[http.Header]
+	h := build(t, governed, func(p *plan) {
+		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			saw.Store(&r.Header)
+			_, _ = io.WriteString(w, formed["messages"].answer)
+		})
+	})
+	key := h.keys["search"]
+	for path, status := range map[string]int{"compatible/messages/v1/messages": 200, "compatible/chat": 401} {
+		got := h.ask("POST", "/api/v1/"+path, formed["messages"].body, "Authorization", "", "X-Api-Key", key)
+		if got.status != status {
+			t.Errorf("%s: %d %s, want %d", path, got.status, got.body, status)
+		}
+	}
+	if sent := saw.Load(); sent == nil || strings.Contains(fmt.Sprint(*sent), key) {
+		t.Errorf("the service got %v", sent)
+	}
 }

@@ -7,9 +7,11 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"sluice/gateway/dialect/messages"
 	"sluice/gateway/refusal"
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
+	"sluice/policy/forms"
 	"sluice/telemetry"
 )
 
@@ -41,6 +43,9 @@ func (g *Gateway) run(w *reply, r *http.Request, s *requestState) error {
 	if err == nil {
 		s.match, s.Endpoint, s.Route, s.Front = m, string(m.route.endpoint), m.route.name, cmp.Or(m.route.front, s.Front)
 		s.creates = g.inspection.headers.creates(m.route, r)
+		if m.route.reads == forms.Messages {
+			messages.Present(r.Header)
+		}
 	}
 	g.deps.Traces.Begin(&s.Record, r.Header)
 	switch {
