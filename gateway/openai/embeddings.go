@@ -1,9 +1,11 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 
 	"sluice/gateway/conversation"
@@ -98,21 +100,35 @@ func (v vectors) append(dst, native []byte) ([]byte, error) {
 		return dst, conversation.Unreadable()
 	}
 	dst = append(dst, `{"object":"list","data":[`...)
-	position := 0
-	for r := rawjson.Array(list); r.Element(); position++ {
-		one := r.Value()
-		index := rawjson.Find(one, "text_index")
-		if index == nil {
-			index = strconv.AppendInt(nil, int64(position), 10)
-		}
-		dst = append(append(rawjson.Next(dst), `{"object":"embedding","index":`...), index...)
-		dst = append(v.vector(append(dst, `,"embedding":`...), rawjson.Find(one, "embedding")), '}')
+	for _, one := range inOrder(list) {
+		dst = strconv.AppendUint(append(rawjson.Next(dst), `{"object":"embedding","index":`...), one.index, 10)
+		dst = append(v.vector(append(dst, `,"embedding":`...), one.numbers), '}')
 	}
 	dst = rawjson.Quote(append(dst, `],"model":`...), v.model)
 	usage := conversation.ReadUsage(rawjson.Find(answer, "usage"))
 	total := usage.Total()
 	dst = append(append(dst, `,"usage":{"prompt_tokens":`...), total...)
 	return append(append(append(dst, `,"total_tokens":`...), total...), "}}"...), nil
+}
+
+// indexed is the vector of one text, raw.
+type indexed struct {
+	index   uint64 // of the text
+	numbers []byte
+}
+
+// inOrder returns the vectors in the order of their texts, in which clients read them. One without an index has that of its position.
+func inOrder(list []byte) (all []indexed) {
+	for r := rawjson.Array(list); r.Element(); {
+		one := r.Value()
+		index, err := strconv.ParseUint(string(rawjson.Find(one, "text_index")), 10, 32)
+		if err != nil {
+			index = uint64(len(all))
+		}
+		all = append(all, indexed{index, rawjson.Find(one, "embedding")})
+	}
+	slices.SortStableFunc(all, func(a, b indexed) int { return cmp.Compare(a.index, b.index) })
+	return all
 }
 
 func (v vectors) vector(dst, numbers []byte) []byte {
