@@ -204,3 +204,17 @@ func answering(status int, body string) func(*plan) {
 		})
 	}
 }
+
+// A body that Sluice has made of the client's is refused without a place in it, which the client's body does not have.
+func TestFrontNamesNoPlaceInABodyThatTheClientDidNotWrite(t *testing.T) {
+	h := fronted(t)
+	const twice = `{"type":"object","type":"object"}`
+	got := h.ask("POST", frontChats, strings.Replace(frontChat, "{", `{"tools":[{"type":"function","function":{"name":"level","parameters":`+twice+`}}],`, 1))
+	got.wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "")
+	if !strings.Contains(got.body, `the member \"type\" appears twice.`) || strings.Contains(got.body, "byte") {
+		t.Errorf("%s", got.body)
+	}
+	if native := h.ask("POST", textPath, strings.Replace(textBody, "{", `{"parameters":`+twice+`,`, 1)); native.status != 400 || !strings.Contains(native.body, "(byte ") {
+		t.Errorf("%d %s", native.status, native.body)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/forms"
 	"sluice/policy/limit"
+	"sluice/policy/strictjson"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 )
@@ -84,16 +85,20 @@ func (n *inspection) govern(r *http.Request, s *requestState) error {
 			}
 			return refusal.New(row).Say("%s.", fault.Error()).At(fault.Field)
 		}
-		return refuseLoose(err)
+		return refuseLoose(s, err)
 	case s.team.Models != nil || s.limits.Models != nil:
 		return refusal.New(refusal.Model).Say("Team %s, or its key, may only use some models, and this request names none.", s.team.ID).At("model")
 	}
 	return nil
 }
 
-// refuseLoose is the refusal of a body that two parsers could read differently.
-func refuseLoose(err error) error {
-	return refusal.New(refusal.Body).Say("The body is not one strict JSON object: %s.", err.Error())
+// refuseLoose is the refusal of a body that two parsers could read differently. It names the place only in a body that the client wrote.
+func refuseLoose(s *requestState, err error) error {
+	text := err.Error()
+	if loose, ok := errors.AsType[*strictjson.Error](err); ok && s.Front != "" {
+		text = loose.Text()
+	}
+	return refusal.New(refusal.Body).Say("The body is not one strict JSON object: %s.", text)
 }
 
 // price checks that the team may use the request's model, and works out what the request may cost.
@@ -128,7 +133,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	request := &s.room.judged
 	*request, err = policy.Read(&n.config.Families, n.headers.policyCall(s), s.body)
 	if err != nil {
-		return refuseLoose(err)
+		return refuseLoose(s, err)
 	}
 	defer request.Release()
 	s.Kind = string(request.Kind)

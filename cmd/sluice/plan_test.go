@@ -183,7 +183,7 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/echo", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusal", "gateway/repeats", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/price", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event"},
+		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/echo", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusal", "gateway/repeats", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/price", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event", "policy/strictjson"},
 		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
 		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},

@@ -52,13 +52,16 @@ var faultTexts = map[Fault]string{
 	FaultLongNumber: "a number of more than 64 bytes",
 }
 
-// Error describes the fault with its offset, and quotes the input in printable ASCII.
-func (e *Error) Error() string {
+// Error describes the fault with its offset.
+func (e *Error) Error() string { return fmt.Sprintf("%s (byte %d)", e.Text(), e.Offset) }
+
+// Text describes the fault, and quotes the input in printable ASCII.
+func (e *Error) Text() string {
 	text := faultTexts[e.Fault]
 	if strings.Contains(text, "%s") {
-		text = fmt.Sprintf(text, e.shown())
+		return fmt.Sprintf(text, e.shown())
 	}
-	return fmt.Sprintf("%s (byte %d)", text, e.Offset)
+	return text
 }
 
 // shown is the name of the member at the fault if the text is about a member, else the input.
