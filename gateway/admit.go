@@ -110,11 +110,18 @@ func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Durat
 	case verdict.Held == nil:
 		return max(verdict.Wait, time.Millisecond)
 	}
-	s.held = verdict.Held
+	noteSize(s, verdict.Held)
 	return 0
 }
 
-// noteHeld notes the hold that was placed.
+// noteSize notes the hold that was placed, and its size. It may be less than what was asked for: its estimates are cut to the quotas of the house and the
+// account, and without Redis to a share of the rates.
+func noteSize(s *requestState, h *limit.Held) {
+	least := h.Least()
+	s.held, s.size, s.text = h, least, s.text+least[limit.Spend]-s.size[limit.Spend]
+}
+
+// noteHeld notes the hold of an admission, and tells the client of it.
 func (a *admission) noteHeld(w *reply, s *requestState, verdict *limit.Verdict) {
 	setLimitHeaders(w, s, verdict)
 	if verdict.Reason != limit.ReasonNone {
@@ -123,7 +130,8 @@ func (a *admission) noteHeld(w *reply, s *requestState, verdict *limit.Verdict) 
 	if n := s.size[limit.Images]; n > 0 {
 		w.Header().Set("Sluice-Held", fmt.Sprintf("images=%d", n))
 	}
-	s.held, s.Held = verdict.Held, tasks.Cost(s.size, s.team.Money, "")
+	noteSize(s, verdict.Held)
+	s.Held = tasks.Cost(s.size, s.team.Money, "")
 	s.pricing.Look(s.teams.Prices, s.Model, s.held.Day) // the day may have begun while the request arrived
 }
 

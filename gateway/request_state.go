@@ -51,7 +51,7 @@ type requestState struct {
 
 	// What the request costs.
 
-	size        limit.Amounts    // what the request may cost
+	size        limit.Amounts    // what the request may cost; once admitted, what it holds
 	text        int64            // of the money in size, what the estimate of a text adds to the price of the images
 	inputTokens int64            // the estimate of its input's tokens, a part of size
 	guessed     bool             // the model is unknown, so size has both images and tokens; the answer shows which were used

@@ -274,6 +274,11 @@ var mutations = []mutation{
 	{about: "the head of a form's part has any length", file: "gateway/openai/form.go", old: "from.left = mostHead", new: "from.left = -1"},
 	{about: "a task that may make anything holds no tokens", file: "gateway/billing/claim.go", old: "if hold.Governed {", new: "if false {"},
 	{about: "the estimate of a text beside images is not cut to the house's quota", file: "policy/limit/outer.go", old: "max(min(a[u], max(most/4, 1)), h.exact(u))", new: "a[u]"},
+	{about: "a team is charged more of what is not seen than the house holds", file: "policy/limit/outer.go", old: "amounts = amounts.AtMost(", new: "_ = amounts.AtMost("},
+	{about: "the price of images is an estimate once that is cut", file: "policy/limit/outer.go", old: "h.Text+amounts[Spend]-h.Amounts[Spend]", new: "h.Text"},
+	{about: "the price of images is an estimate after a move", file: "policy/limit/move.go", old: "to.Text+from.Amounts[Spend]-to.Amounts[Spend]", new: "to.Text"},
+	{about: "what is not seen costs a new account more than it holds", file: "policy/limit/outer.go", old: "least = least.AtMost(", new: "_ = least.AtMost("},
+	{about: "what is not seen costs what was asked for, not what is held", file: "gateway/admit.go", old: "s.held, s.size, s.text = h, least,", new: "s.held, s.text = h,"},
 	{about: "an estimate of a task is told as exact", file: "gateway/tasks/settle.go", old: "!known && e.Answer.Status == cache.Succeeded", new: "!known && e.Answer.Status == cache.Failed"},
 
 	// Pictures that are fetched.

@@ -152,18 +152,6 @@ func LedgerName(model string, endpoint policy.Endpoint, account string) string {
 	return model + "|" + string(endpoint) + AccountMark(account)
 }
 
-// OnAccount is the hold as it is placed: its id names the account unless that is main. So a request whose hold was given
-// back on one account can be admitted on another. [RequestOf] is the id of the request.
-func (h *Hold) OnAccount() *Hold {
-	mark := AccountMark(h.Account)
-	if mark == "" {
-		return h
-	}
-	named := *h
-	named.ID += mark
-	return &named
-}
-
 // RequestOf returns the id of the request that has the hold with this id.
 func RequestOf(id string) string {
 	request, _, _ := strings.Cut(id, "@")

@@ -17,7 +17,7 @@ type Move struct {
 // MoveOf returns the move of a hold. to is the request's hold as it would be placed on the new account.
 func MoveOf(from *Held, to *Hold) *Move {
 	own := *to
-	own.ID, own.Amounts = from.ID, from.Amounts
+	own.ID, own.Amounts, own.Text = from.ID, from.Amounts, to.Text+from.Amounts[Spend]-to.Amounts[Spend]
 	m := &Move{From: from, To: &own}
 	others := own.Outer()
 	for i := range others {

@@ -39,6 +39,23 @@ func (h *Hold) Outer() (all []Hold) {
 	return all
 }
 
+// OnAccount is the hold as it is placed. Its id names the account unless that is main. So a request whose hold was given
+// back on one account can be admitted on another. [RequestOf] is the id of the request. Its estimates are cut to the quotas outside of the
+// team: if it is charged as held, the ledger has what the house has.
+func (h *Hold) OnAccount() *Hold {
+	mark, amounts := AccountMark(h.Account), h.Amounts
+	for i := range h.counted() {
+		amounts = amounts.AtMost(h.holds(&h.counted()[i]))
+	}
+	if mark == "" && amounts == h.Amounts {
+		return h
+	}
+	placed := *h
+	placed.ID += mark
+	placed.Amounts, placed.Text = amounts, h.Text+amounts[Spend]-h.Amounts[Spend]
+	return &placed
+}
+
 // holds is what the hold takes of a scope's quotas. An estimate is cut to a quarter of each quota, so that none is too large to pass;
 // the price of images is exact.
 func (h *Hold) holds(s *Scope) Amounts {
@@ -56,6 +73,15 @@ func (h *Held) AddOuter(k ScopeKind) {
 	h.Outer = append(h.Outer, &Held{
 		ID: h.ID, Team: outsideID(k, h.Account), Endpoint: policy.EndpointOther, Amounts: h.Amounts, Day: h.Day, Month: h.Month, Task: h.Task,
 	})
+}
+
+// Least is what the request holds in each of its accounts: after a move the new one may hold less of an estimate.
+func (h *Held) Least() Amounts {
+	least := h.Amounts
+	for _, o := range h.Outer {
+		least = least.AtMost(o.Amounts)
+	}
+	return least
 }
 
 // In reports whether the request is also held in the house, or in the quotas of its account.
