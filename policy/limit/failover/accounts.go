@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +42,12 @@ func (a *accounts) unreported() (n int) {
 func (a *accounts) isListed(b *books) bool {
 	restored := b.restored.Load()
 	return b.listed.Load() && restored != 0 && restored == a.memory.Load() && (a.away.Load() == nil || a.Store.Cluster)
+}
+
+// whole reports whether a call's error is one of Redis as a whole, so that no other account fares better now. In a cluster each account is
+// in one part.
+func (a *accounts) whole(err error) bool {
+	return err != nil && !a.Store.Cluster && (a.away.Load() != nil || errors.Is(err, limit.ErrBusy))
 }
 
 // ensureRestored makes sure that Redis has what this process knows of a team, in calls with the timeout most. Before the first
@@ -160,20 +168,33 @@ func (a *accounts) restoreAll(ctx context.Context) error {
 }
 
 // atOnce calls do for several teams concurrently, so that a slow network does not delay the other work.
-func atOnce(teams []string, do func(team string) error) (errs error) {
+func atOnce(teams []string, do func(team string) error) error {
 	var mu sync.Mutex
 	var working sync.WaitGroup
-	room := make(chan struct{}, 16)
+	failed, room := map[string]error{}, make(chan struct{}, 16)
 	for _, team := range teams {
 		room <- struct{}{}
 		working.Go(func() {
-			err := do(team)
-			mu.Lock()
-			defer mu.Unlock()
-			errs = errors.Join(errs, err)
+			if err := do(team); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed[team] = err
+			}
 			<-room
 		})
 	}
 	working.Wait()
-	return errs
+	return saidOnce(failed)
+}
+
+// saidOnce joins the failures of accounts, each text once: many accounts may fail for one reason.
+func saidOnce(failed map[string]error) (all error) {
+	said := map[string]bool{}
+	for _, account := range slices.Sorted(maps.Keys(failed)) {
+		if err := failed[account]; !said[err.Error()] {
+			said[err.Error()] = true
+			all = errors.Join(all, err)
+		}
+	}
+	return all
 }

@@ -48,7 +48,7 @@ func New(config Config) *Failover {
 	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(a.divisor, config.Now), seeds: seeds{of: teams.PerTeam[seed]{First: newSeed}}}, Ledgers: a.Store.Ledgers}
 	a.reached = s.rates.Opened
 	a.fleet.Grant(0, limit.Beyond{}, config.Now().Add(partFor))
-	s.queue = newQueue(s.post)
+	s.queue = newQueue(s.post, a.whole)
 	s.renewer = renewer{accounts: a, rates: s.rates, retain: s.queue.retain, seeded: s.counts}
 	s.sweeper = sweeper{accounts: a, listed: map[string]bool{}}
 	s.Store.Peer = redisstore.Peer{

@@ -3,8 +3,8 @@ package failover
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -61,6 +61,7 @@ type sumOf struct {
 // queue settles in the background. What Redis did not take is kept and retried; the ids make that idempotent.
 type queue struct {
 	send  func(ctx context.Context, batch []job) []error // sends jobs, and returns the result of each
+	whole func(err error) bool                           // whether a job's error is Redis's as a whole, so that no other fares better now
 	jobs  chan job
 	turn  chan struct{} // whose goroutine gathers
 	ended sync.WaitGroup
@@ -76,8 +77,8 @@ type queue struct {
 	lost  int64                   // charges that were given up
 }
 
-func newQueue(send func(ctx context.Context, batch []job) []error) *queue {
-	q := &queue{send: send, jobs: make(chan job, queueLength), turn: make(chan struct{}, 1), sums: map[sumOf]*limit.Charge{}, index: map[jobKey]*job{}, most: keptMost}
+func newQueue(send func(ctx context.Context, batch []job) []error, whole func(err error) bool) *queue {
+	q := &queue{send: send, whole: whole, jobs: make(chan job, queueLength), turn: make(chan struct{}, 1), sums: map[sumOf]*limit.Charge{}, index: map[jobKey]*job{}, most: keptMost}
 	for range settlers {
 		q.ended.Go(q.work)
 	}
@@ -144,12 +145,13 @@ func (q *queue) gather() {
 	}
 }
 
-// do sends jobs and keeps those that failed. It returns the failures.
-func (q *queue) do(ctx context.Context, batch []job) (failed error) {
+// do sends jobs and keeps those that failed. It returns the failures, by account.
+func (q *queue) do(ctx context.Context, batch []job) map[string]error {
+	failed := map[string]error{}
 	for i, err := range q.send(ctx, batch) {
 		if err != nil {
-			q.retain(batch[i]) //nolint:gosec // there is an error for each
-			failed = errors.Join(failed, err)
+			failed[batch[i].key().account] = err //nolint:gosec // there is an error for each
+			q.retain(batch[i])                   //nolint:gosec // likewise
 		}
 	}
 	return failed
@@ -220,9 +222,36 @@ func (q *queue) giveUp() {
 	}
 }
 
-// retry sends what is kept, and returns the first failure.
+// retry sends what is kept, and returns what failed. An account that failed is not tried again in this round: however much of it waits, it
+// delays no other. If Redis fails as a whole, or ctx ends, the round does.
 func (q *queue) retry(ctx context.Context) error {
+	now, failed := q.takeKept(), map[string]error{}
+	batch := make([]job, 0, min(queueBatch, len(now)))
+	for i, j := range now {
+		if failed[j.key().account] == nil {
+			batch = append(batch, j)
+		} else {
+			q.retain(j)
+		}
+		if len(batch) < queueBatch && i < len(now)-1 {
+			continue
+		}
+		last := q.do(ctx, batch)
+		maps.Copy(failed, last)
+		if batch = batch[:0]; ctx.Err() != nil || slices.ContainsFunc(slices.Collect(maps.Values(last)), q.whole) {
+			for _, j := range now[i+1:] {
+				q.retain(j)
+			}
+			break
+		}
+	}
+	return saidOnce(failed)
+}
+
+// takeKept returns what is kept, which is kept no longer.
+func (q *queue) takeKept() []job {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	now := make([]job, 0, len(q.kept)+len(q.sums))
 	for _, j := range q.kept {
 		now = append(now, *j)
@@ -233,18 +262,7 @@ func (q *queue) retry(ctx context.Context) error {
 	q.kept = nil
 	clear(q.index)
 	clear(q.sums)
-	q.mu.Unlock()
-	for len(now) > 0 {
-		n := min(queueBatch, len(now))
-		if err := q.do(ctx, now[:n]); err != nil {
-			for _, j := range now[n:] {
-				q.retain(j)
-			}
-			return err
-		}
-		now = now[n:]
-	}
-	return nil
+	return now
 }
 
 // waiting counts what Redis has not taken yet.

@@ -132,8 +132,7 @@ func (s *settler) restoredToSettle(ctx context.Context, batch []job, errs []erro
 		case down != nil:
 			err = down
 		case !s.isListed(b):
-			err = s.ensureListed(ctx, s.patience(), team, b)
-			if s.away.Load() != nil && !s.Store.Cluster {
+			if err = s.ensureListed(ctx, s.patience(), team, b); s.whole(err) {
 				down = err
 			}
 			results[team] = err

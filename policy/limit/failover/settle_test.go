@@ -2,6 +2,8 @@ package failover
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,33 +59,67 @@ func TestTakenIsToldOnce(t *testing.T) {
 	})
 }
 
-// TestABrokenTeamKeepsNoOtherWaiting: after a restart of Redis the accounts of one team cannot be read. The charges of
-// another arrive, whichever was settled first.
+// After a restart of Redis the accounts of one team cannot be read, and more of its charges wait than go in one batch. The charges of
+// another arrive, whichever were settled first, and the error says once what fails. At the end only the broken team's are lost.
 func TestABrokenTeamKeepsNoOtherWaiting(t *testing.T) {
 	for _, order := range [][]string{{"broken", "sound"}, {"sound", "broken"}} {
 		t.Run(order[0]+" first", func(t *testing.T) {
 			s := newHarness(t, limittest.FakeRedis(t), nil)
-			byName, held := map[string]*teams.Team{}, map[string]*limit.Held{}
+			one := limit.Amounts{limit.Requests: 1}
+			var jobs []job
+			byName, number := map[string]*teams.Team{}, map[string]int{"broken": queueBatch + 72, "sound": 20}
 			for _, name := range order {
-				team := *limittest.Team(t, "rates: {requests: {per: 1m, limit: 60}}")
+				team := *limittest.Team(t)
 				team.ID = name
-				byName[name], held[name] = &team, s.must(name, &team, limit.Amounts{limit.Requests: 1})
+				byName[name] = &team
+				for n := range number[name] {
+					jobs = append(jobs, job{charge: &limit.Charge{Held: s.must(fmt.Sprint(name, n), &team, one), Team: &team, Amounts: one}})
+				}
 			}
 			if err := s.client.Set(t.Context(), "sl1:{broken}:quota", "x", 0).Err(); err != nil {
 				t.Fatal(err)
 			}
 			_, _ = s.Connected(t.Context(), "one"), s.Connected(t.Context(), "two") // with its whole data
-			for _, name := range order {
-				s.queue.retain(job{charge: &limit.Charge{Held: held[name], Team: byName[name], Amounts: limit.Amounts{limit.Requests: 1}}})
+			for _, j := range jobs {
+				s.queue.retain(j)
 			}
 			for range 5 {
 				s.clock.Move(3 * time.Second)
 				_ = s.Maintain(t.Context())
 			}
-			if st := s.look(byName["sound"]); st.Used[0] != 1 {
-				t.Errorf("%d requests of the sound team are used, want 1; %d charges wait", st.Used[0], s.queue.waiting())
+			if st := s.look(byName["sound"]); st.Used[0] != 20 {
+				t.Errorf("%d requests of the sound team are used, want 20; %d charges wait", st.Used[0], s.queue.waiting())
+			}
+			if err := s.queue.retry(t.Context()); err == nil || strings.Count(err.Error(), "WRONGTYPE") != 1 {
+				t.Errorf("it says %v", err)
+			}
+			if err := s.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "200 settlements were not posted") {
+				t.Errorf("it says %v at the end", err)
 			}
 		})
+	}
+}
+
+// While Redis as a whole is away, one batch is tried, and what waits keeps its order.
+func TestOneBatchIsTriedWhileRedisIsAway(t *testing.T) {
+	s := newHarness(t, limittest.FakeRedis(t), nil)
+	one := limit.Amounts{limit.Requests: 1}
+	for n := range 3 * queueBatch {
+		team := *limittest.Team(t)
+		team.ID = fmt.Sprint("team", n)
+		s.queue.retain(job{charge: &limit.Charge{Held: s.must("held", &team, one), Team: &team, Amounts: one}})
+	}
+	s.fault.mode.Store(away)
+	s.fault.met.Store(0)
+	if err := s.queue.retry(t.Context()); err == nil || s.fault.met.Load() > queueBatch {
+		t.Errorf("%d calls, %v", s.fault.met.Load(), err)
+	}
+	if n := s.queue.waiting(); n != 3*queueBatch {
+		t.Errorf("%d wait, want %d", n, 3*queueBatch)
+	}
+	s.fault.mode.Store(well)
+	if err := s.queue.retry(t.Context()); err != nil || s.queue.waiting() != 0 {
+		t.Errorf("%d wait after it: %v", s.queue.waiting(), err)
 	}
 }
 
