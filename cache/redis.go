@@ -67,18 +67,38 @@ func (p *pendingWrites) add(team string, write func(ctx context.Context) error) 
 	}
 }
 
-// flush retries the writes, each team's in order: a team whose key is broken, or whose shard is away, delays no other. The error
-// reports how many writes were dropped since the last flush.
+// flushTogether is how many teams' writes are retried concurrently.
+const flushTogether = 8
+
+// flush retries the writes until ctx ends, each team's in order: a team whose key is broken, or whose shard is away, delays no other. The
+// error reports how many writes were dropped since the last flush.
 func (p *pendingWrites) flush(ctx context.Context) error {
 	p.mu.Lock()
 	list, dropped := p.list, p.dropped
 	p.list, p.dropped = nil, 0
 	p.mu.Unlock()
+	done, of := make([]bool, len(list)), map[string][]int{}
+	for i, w := range list {
+		of[w.team] = append(of[w.team], i)
+	}
+	var flushing sync.WaitGroup
+	room := make(chan struct{}, flushTogether)
+	for _, writes := range of {
+		room <- struct{}{}
+		flushing.Go(func() {
+			defer func() { <-room }()
+			for _, i := range writes {
+				if ctx.Err() != nil || list[i].write(ctx) != nil {
+					return
+				}
+				done[i] = true
+			}
+		})
+	}
+	flushing.Wait()
 	var still []pendingWrite
-	failed := map[string]bool{}
-	for _, w := range list {
-		if failed[w.team] || w.write(ctx) != nil {
-			failed[w.team] = true
+	for i, w := range list {
+		if !done[i] {
 			still = append(still, w)
 		}
 	}

@@ -94,9 +94,9 @@ func (c *redisClaims) look(ctx context.Context) error {
 	return fmt.Errorf("Redis lost tasks or was restarted; teams affected: %d; tasks restored from this process: %d", len(lost), known)
 }
 
-// restoreSome restores as many claims as one turn may. A failure ends the turn.
+// restoreSome restores as many claims as one turn may, until ctx ends. A failure ends the turn.
 func (c *redisClaims) restoreSome(ctx context.Context) {
-	for n := 0; n < restoreMost && len(c.restore) > 0; n += restoreTogether {
+	for n := 0; n < restoreMost && len(c.restore) > 0 && ctx.Err() == nil; n += restoreTogether {
 		some := c.restore[:min(restoreTogether, len(c.restore))]
 		var restoring sync.WaitGroup
 		var failed atomic.Bool

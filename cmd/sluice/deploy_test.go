@@ -190,7 +190,7 @@ func TestComposeConfiguresSluice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stop := parseDuration(t, sluice.StopGrace); stop < c.ShutdownDelay+c.ShutdownGrace+settleFor+logFlush {
+	if stop := parseDuration(t, sluice.StopGrace); stop < c.ShutdownDelay+c.ShutdownGrace+settleFor+noteFor+sendFor+logFlush {
 		t.Errorf("stop_grace_period %v cuts what may run for %v after %v", stop, c.ShutdownGrace, c.ShutdownDelay)
 	}
 	if len(c.warnings) > 0 {

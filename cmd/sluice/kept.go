@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"sluice/cache"
@@ -164,27 +165,40 @@ func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) er
 	return nil
 }
 
-// settleFor bounds the time to post pending charges and claims when the process ends.
-const settleFor = 5 * time.Second
+const (
+	settleFor = 5 * time.Second // bounds the time to post pending charges when the process ends
+	noteFor   = 3 * time.Second // the same for pending claims, and for the last requests: charges need none of what these leave
+)
 
-// close posts pending charges and claims, and logs what could not be posted.
+// close posts pending charges, then pending claims and the last requests, and logs what could not be posted.
 func (k *kept) close(log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), settleFor)
+	k.closeBalances(log)
+	ctx, cancel := context.WithTimeout(context.Background(), noteFor)
 	defer cancel()
+	var noting sync.WaitGroup
+	noting.Go(func() {
+		if err := k.collector.Close(ctx); err != nil {
+			log.Warn("recent", "error", "the last requests and their counts could not be posted to Redis")
+		}
+	})
 	if tasks, ok := k.claims.(*cache.Redis); ok {
 		_ = tasks.Maintain(ctx) // Unwritten counts the failures
 		if n := tasks.Unwritten(); n > 0 {
 			log.Error("tasks", "error", fmt.Sprintf("%d claims, answers or outcomes could not be written to Redis and are lost", n))
 		}
 	}
-	if err := k.balances.Close(ctx); err != nil {
-		log.Error("accounts", "error", err.Error())
-	}
-	if err := k.collector.Close(ctx); err != nil {
-		log.Warn("recent", "error", "the last requests and their counts could not be posted to Redis")
-	}
+	noting.Wait()
 	if k.redis != nil {
 		_ = k.redis.Close()
+	}
+}
+
+// closeBalances posts pending charges.
+func (k *kept) closeBalances(log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), settleFor)
+	defer cancel()
+	if err := k.balances.Close(ctx); err != nil {
+		log.Error("accounts", "error", err.Error())
 	}
 }
 

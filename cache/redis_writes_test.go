@@ -1,0 +1,48 @@
+package cache_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The time for failed writes, and for what Redis lost, ends: what is left waits, and is counted.
+func TestTheTimeForWritesEnds(t *testing.T) {
+	server, a, b := double(t)
+	a.away.Store(true)
+	for _, team := range []string{"search", "shop"} {
+		a.many(team, team, 100)
+	}
+	a.away.Store(false)
+	ctx, end := context.WithCancel(t.Context())
+	var calls atomic.Int64
+	a.around = func(_ redis.Cmder, do func() error) error {
+		if calls.Add(1) == 50 {
+			end()
+		}
+		return do()
+	}
+	_ = a.Maintain(ctx)
+	if n := a.redis.Unwritten(); n < 150 || n > 190 || calls.Load() > 60 {
+		t.Errorf("%d unwritten after %d calls", n, calls.Load())
+	}
+	a.maintain("")
+	if n := a.redis.Unwritten(); n != 0 {
+		t.Errorf("%d unwritten", n)
+	}
+	b.listed(100)
+
+	server.FlushAll()
+	a.memory.Add(1)
+	calls.Store(0)
+	ctx, end = context.WithCancel(t.Context())
+	defer end()
+	_ = a.Maintain(ctx)
+	if calls.Load() > 80 {
+		t.Errorf("%d calls to restore", calls.Load())
+	}
+	a.maintain("")
+	b.listed(100)
+}
