@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -185,16 +183,4 @@ func atOnce(teams []string, do func(team string) error) error {
 	}
 	working.Wait()
 	return saidOnce(failed)
-}
-
-// saidOnce joins the failures of accounts, each text once: many accounts may fail for one reason.
-func saidOnce(failed map[string]error) (all error) {
-	said := map[string]bool{}
-	for _, account := range slices.Sorted(maps.Keys(failed)) {
-		if err := failed[account]; !said[err.Error()] {
-			said[err.Error()] = true
-			all = errors.Join(all, err)
-		}
-	}
-	return all
 }
