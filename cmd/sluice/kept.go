@@ -12,6 +12,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cmd/sluice/files"
+	"sluice/cmd/sluice/peers"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
@@ -225,7 +226,7 @@ func (k *kept) openOf(ctx context.Context, team string) (int, error) {
 func openRedis(s settings.Settings, log *slog.Logger, metrics *telemetry.Metrics, need int64, roots func() *x509.CertPool) *redisclient.Client {
 	address, _ := redisclient.ParseAddress(s.RedisURL.Reveal())
 	return redisclient.Open(redisclient.Config{
-		Address: address, Reread: func() (redisclient.Address, bool) { return rereadRedis(s.RedisURLFile) }, Roots: roots, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Log: log,
+		Address: address, Reread: func() (redisclient.Address, bool) { return rereadRedis(s.RedisURLFile) }, Roots: roots, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Log: log, Plain: peers.Plain,
 		Away: limit.ErrAway, Busy: limit.ErrBusy, Aside: errAside,
 		Measure: metrics.Redis,
 		Learned: func(f redisclient.Facts) {
@@ -263,10 +264,10 @@ func sharedBalances(c *redisclient.Client, s settings.Settings, m unit.Money, lo
 	store.OnDesync, store.Cluster, store.Money, store.Events = c.DropConnections, c.IsCluster(), m, outbox.New(c, event.Kept(s.EventTTL))
 	store.OnOtherMoney = func(err error) { log.Error("currency", "error", err.Error()) }
 	balances := failover.New(failover.Config{
-		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == settings.StateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now,
+		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == settings.StateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now, Why: c.WhyAway,
 		Changed: func(away bool, lasted time.Duration) {
 			if away {
-				log.Error("Redis is away")
+				log.Error("Redis is away", slog.Any("error", c.WhyAway()))
 			} else {
 				log.Warn("Redis is back", slog.String("after", lasted.Round(time.Millisecond).String()))
 			}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -476,4 +477,43 @@ func TestSettledAfterTheLease(t *testing.T) {
 	k.eventually(patience, "swept by the next request", func() bool { k.spend(0); used, _ := k.used(server, "tokens"); return used == 100 })
 	k.SettleLater(&limit.Charge{Held: v.Held, Team: k.team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 30}})
 	k.eventually(patience, "corrected", func() bool { used, held := k.used(server, "tokens"); return used == 30 && held == 0 })
+}
+
+// TestAnOutageSaysWhy: the state and the log of a process that starts without Redis name the last failure, and no allowance; they have no
+// secret.
+func TestAnOutageSaysWhy(t *testing.T) {
+	t.Parallel()
+	secret := startRedis(t, "--requirepass", "other")
+	full := startRedis(t, "--maxmemory", "1")
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	certificate := httptest.NewTLSServer(nil)
+	t.Cleanup(certificate.Close)
+	for url, why := range map[string]string{
+		"redis://127.0.0.1:1":                     "connection refused",
+		"redis://user:CANARY@" + secret.address(): "WRONGPASS",
+		full.url():                                         "OOM command not allowed",
+		"redis://" + silent.Addr().String():                "i/o timeout",
+		"rediss://" + silent.Addr().String():               "no TLS handshake within ",
+		"rediss://" + certificate.Listener.Addr().String(): "x509: ",
+		"redis+cluster://" + secret.address():              "NOAUTH",
+		"redis+sentinel://127.0.0.1:1/master":              "connection refused",
+		"redis://name-that-does-not-exist.invalid:6379":    "its name: ",
+	} {
+		t.Run(why+" "+url[:strings.Index(url, "://")], func(t *testing.T) {
+			t.Parallel()
+			k := openReplica(t, url, nil, generous)
+			k.eventually(patience, "away", func() bool { k.spend(1); return k.log.count("Redis is away") == 1 })
+			state := k.State().Error()
+			if !strings.HasPrefix(state, "Redis has been away for ") || !strings.Contains(state, why) || !strings.Contains(state, "this process has no allowances") {
+				t.Errorf("the state is %q, want %q in it", state, why)
+			}
+			if log := k.log.text(); !regexp.MustCompile(`level=ERROR msg="(a node of )?Redis is away"( node=\S+)? error="[^\n]*`+why).MatchString(log) || strings.Contains(log+state, "CANARY") {
+				t.Errorf("the log does not say %q:\n%s", why, log)
+			}
+		})
+	}
 }

@@ -36,7 +36,7 @@ const (
 	buffer = 8 << 10
 )
 
-// Config configures [Open]. Every field but Reread, Roots, Learned and Measure is required.
+// Config configures [Open]. Every field but Reread, Roots, Plain, Learned and Measure is required.
 type Config struct {
 	Address Address
 	// Reread returns the current address, for the user and password of a new connection: they may change. Nil, or not ok: those of
@@ -54,6 +54,8 @@ type Config struct {
 	// Aside replaces Away for calls whose context is [Aside]. Nil: they use the same connections as all others.
 	Aside error
 	Log   *slog.Logger
+	// Plain shortens an error for people, without the address. Nil: it stays as it is.
+	Plain func(error) error
 	// Learned is called once with how Redis keeps its data, as soon as that is known. Nil: not called.
 	Learned func(Facts)
 	// Measure is called after each call with the command, the failure ("": none) and the duration. Nil: not called.
@@ -85,6 +87,9 @@ func Open(config Config) *Client {
 	redis.SetLogger(&quietLog{log: config.Log})
 	if config.Roots == nil {
 		config.Roots = func() *x509.CertPool { return nil }
+	}
+	if config.Plain == nil {
+		config.Plain = func(err error) error { return err }
 	}
 	c := &Client{config: config, size: PoolSize, spare: SpareConnections}
 	if config.Aside != nil {
@@ -136,6 +141,20 @@ func (c *Client) credentials() (user, password string) {
 		}
 	}
 	return address.user, address.password
+}
+
+// WhyAway returns the last failure of a call or of a new connection, by [Config].Plain, of the node that failed last; nil: none failed yet.
+func (c *Client) WhyAway() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var why error
+	var at time.Time
+	for _, g := range c.guards {
+		if last := g.failure.Load(); last != nil && last.at.After(at) {
+			why, at = g.whyAway(), last.at
+		}
+	}
+	return why
 }
 
 // IsCluster reports whether the client talks to a cluster, whose nodes each have a part of the keys.
@@ -238,5 +257,40 @@ func (d divertHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 		}
 		_, err := pipe.Exec(ctx)
 		return err
+	}
+}
+
+// noRetry is a command that a cluster's client does not repeat when the reply is lost, which MaxRetries does not prevent. The command may
+// have taken effect, and a guard that opened meanwhile would report that it was not sent. Redirects to another node are still followed;
+// MaxRedirects would end them too.
+type noRetry struct{ redis.Cmder }
+
+// NoRetry implements the library's interface.
+func (noRetry) NoRetry() bool { return true }
+
+// noRetryHook makes every command of a cluster's client a noRetry.
+type noRetryHook struct{}
+
+// DialHook does not change dialling.
+func (noRetryHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook wraps a call, except DEL: the library splits it over nodes if it knows the type, and it is idempotent.
+func (noRetryHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "del" {
+			return next(ctx, cmd)
+		}
+		return next(ctx, noRetry{cmd})
+	}
+}
+
+// ProcessPipelineHook wraps several calls.
+func (noRetryHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		each := make([]redis.Cmder, len(cmds))
+		for i, cmd := range cmds {
+			each[i] = noRetry{cmd}
+		}
+		return next(ctx, each)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -111,6 +112,9 @@ func secured(ctx context.Context, plain *net.Dialer, network, address string, ro
 		if err = secure.HandshakeContext(limited); err == nil {
 			return secure, nil
 		}
+		if isTimeout(err) {
+			err = late(fmt.Sprintf("no TLS handshake within %s", 2*plain.Timeout))
+		}
 	}
 	_ = conn.Close()
 	return nil, err
@@ -129,6 +133,17 @@ func (c *conns) drop(address string) {
 
 // callTimeout bounds every call. Most have a deadline of their own, which is much shorter.
 const callTimeout = 3 * time.Second
+
+// late is the error of a step of connecting that took too long. It implements net.Error.
+type late string
+
+func (l late) Error() string { return string(l) }
+
+// Timeout is true.
+func (late) Timeout() bool { return true }
+
+// Temporary is true.
+func (late) Temporary() bool { return true }
 
 func isTimeout(err error) bool {
 	failed, ok := errors.AsType[net.Error](err)

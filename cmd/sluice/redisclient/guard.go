@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,7 @@ type guard struct {
 	warm    atomic.Bool            // spare connections were opened since the breaker opened
 	probed  atomic.Bool            // a probe is running
 	answers atomic.Bool            // the node answered the probe
+	failure atomic.Pointer[failure]
 }
 
 func (c *Client) newGuard(node *redis.Client) *guard {
@@ -75,7 +77,7 @@ func (g *guard) changed(_ string, from, to gobreaker.State) {
 	switch {
 	case from == gobreaker.StateClosed:
 		g.since.Store(time.Now().UnixNano())
-		log.Error("a node of Redis is away")
+		log.Error("a node of Redis is away", slog.Any("error", g.whyAway()))
 	case to == gobreaker.StateClosed:
 		log.Warn("a node of Redis is back", slog.String("after", time.Since(time.Unix(0, g.since.Load())).Round(time.Millisecond).String()))
 	}
@@ -157,7 +159,9 @@ func (g *guard) do(ctx context.Context, next func(context.Context) error, cmd re
 func (g *guard) send(ctx context.Context, next func(context.Context) error, cmd redis.Cmder, err *error) (failed error) {
 	begun := time.Now()
 	*err = next(ctx)
-	failed = g.judge(*err)
+	if failed = g.judge(*err); failed != nil {
+		g.failed(failed)
+	}
 	if measure := g.client.config.Measure; measure != nil {
 		measure(operation(cmd), callFailure(failed), time.Since(begun))
 	}
@@ -250,37 +254,23 @@ func (g *guard) judge(err error) error {
 	return nil
 }
 
-// noRetry is a command that a cluster's client does not repeat when the reply is lost, which MaxRetries does not prevent. The command may
-// have taken effect, and a guard that opened meanwhile would report that it was not sent. Redirects to another node are still followed;
-// MaxRedirects would end them too.
-type noRetry struct{ redis.Cmder }
+// failure is why a call failed, or no connection could be opened.
+type failure struct {
+	err error
+	at  time.Time
+}
 
-// NoRetry implements the library's interface.
-func (noRetry) NoRetry() bool { return true }
-
-// noRetryHook makes every command of a cluster's client a noRetry.
-type noRetryHook struct{}
-
-// DialHook does not change dialling.
-func (noRetryHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook wraps a call, except DEL: the library splits it over nodes if it knows the type, and it is idempotent.
-func (noRetryHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "del" {
-			return next(ctx, cmd)
-		}
-		return next(ctx, noRetry{cmd})
+// failed records a failure of the node. A connection that this process closed itself says nothing.
+func (g *guard) failed(err error) {
+	if !errors.Is(err, net.ErrClosed) {
+		g.failure.Store(&failure{err: err, at: time.Now()})
 	}
 }
 
-// ProcessPipelineHook wraps several calls.
-func (noRetryHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		each := make([]redis.Cmder, len(cmds))
-		for i, cmd := range cmds {
-			each[i] = noRetry{cmd}
-		}
-		return next(ctx, each)
+// whyAway returns the node's last failure; nil: none yet.
+func (g *guard) whyAway() error {
+	if last := g.failure.Load(); last != nil {
+		return g.client.config.Plain(last.err)
 	}
+	return nil
 }

@@ -36,6 +36,16 @@ func (a *accounts) unreported() (n int) {
 	return n
 }
 
+// hasAllowances reports whether Redis has set aside something for any team here.
+func (a *accounts) hasAllowances() (found bool) {
+	a.teams.Each(func(_ string, b *books) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		found = found || len(b.allowances) > 0
+	})
+	return found
+}
+
 // isListed reports whether ensureListed has nothing to do.
 func (a *accounts) isListed(b *books) bool {
 	restored := b.restored.Load()

@@ -114,11 +114,21 @@ func (s *Failover) Degraded() bool { return s.away.Load() != nil || s.unreported
 func (s *Failover) State() error {
 	waiting, teams := s.queue.waiting(), s.unreported()
 	if since := s.away.Load(); since != nil {
-		then := "teams spend this process's allowances"
-		if s.Refuse {
+		then, why := "teams spend this process's allowances", error(nil)
+		switch {
+		case s.Refuse:
 			then = "requests are refused"
+		case !s.hasAllowances():
+			then = "this process has no allowances, so requests that need one are refused"
 		}
-		return fmt.Errorf("Redis has been away for %s; %s; %s", s.Now().Sub(*since).Round(time.Second), then, waits(waiting)) //nolint:staticcheck // a name
+		if s.Why != nil {
+			why = s.Why()
+		}
+		away := fmt.Sprintf("Redis has been away for %s", s.Now().Sub(*since).Round(time.Second))
+		if why != nil {
+			away += fmt.Sprintf(" (%v)", why)
+		}
+		return fmt.Errorf("%s; %s; %s", away, then, waits(waiting))
 	}
 	if teams > 0 {
 		return fmt.Errorf("what %d %s spent without Redis is not reported to it yet; %s", teams, unit.Noun(int64(teams), "teams"), waits(waiting))

@@ -26,6 +26,8 @@ type Config struct {
 	Now    func() time.Time
 	// Changed is called when Redis goes away, and when it is back, with how long it was away. Nil: nothing is called.
 	Changed func(away bool, lasted time.Duration)
+	// Why returns the last failure of a call, without secrets; nil: none is known. Nil: it is not said.
+	Why func() error
 	// Miscounted is called once if more replicas are alive than Replicas. Nil: nothing is called.
 	Miscounted func(err error)
 }
