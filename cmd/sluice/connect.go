@@ -26,9 +26,14 @@ func (c *configuration) connect(ctx context.Context, p program, file *teams.File
 	if c.RedisURL != "" {
 		client := openPatient(c.Settings)
 		defer func() { _ = client.Close() }()
-		all = append(all, peers.Peer{Name: "Redis", Try: peers.RoundTrip(c.RedisTimeout, func(ctx context.Context) error {
-			return client.Ping(ctx).Err()
-		})})
+		trip := peers.RoundTrip(c.RedisTimeout, func(ctx context.Context) error { return client.Ping(ctx).Err() })
+		all = append(all, peers.Peer{Name: "Redis", Try: func(ctx context.Context) (time.Duration, string, error) {
+			took, warning, err := trip(ctx)
+			if err == nil {
+				err = client.RequireNoEviction(ctx)
+			}
+			return took, warning, err
+		}})
 	}
 	trip := c.tunnel().Transport()
 	all = append(append(all, c.services(trip)...), issuers(c.OIDCIssuer, file, trip)...)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/pem"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -103,5 +104,27 @@ func TestCheckTriesWhatIsConnectedTo(t *testing.T) {
 	if got.code != exitFailure || !strings.Contains(got.stdout, "wrong: Redis: ") || !strings.Contains(got.stdout, "wrong: the service, account main: the key is refused with 401\n") ||
 		!strings.Contains(got.stderr, "3 of 5 cannot be reached") || !strings.Contains(got.stdout, "wrong: the mirror: ") || strings.Contains(got.text(), "CANARY") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestCheckSaysWhatIsWrongWithRedis: an address that does not answer as Redis does is not a busy one, and Redis that serve refuses is not ok.
+func TestCheckSaysWhatIsWrongWithRedis(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts and never answers
+	must(t, err)
+	t.Cleanup(func() { _ = silent.Close() })
+	plain := startRedis(t)
+	for redis, want := range map[string]string{
+		"redis://" + silent.Addr().String():                                             "wrong: Redis: Redis was not asked: no connection within 2s\n",
+		"rediss://" + plain.address():                                                   "wrong: Redis: Redis was not asked: no connection within 2s\n",
+		startRedis(t, "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru").url(): "wrong: Redis: the eviction policy of Redis is allkeys-lru, ",
+		plain.url(): "ok: Redis, ",
+	} {
+		got := command(t.Context(), []string{
+			"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams), "SLUICE_REDIS_URL=" + redis,
+		}, "check", "--connect")
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: %q is missing in\n%s", redis, want, got.text())
+		}
 	}
 }

@@ -176,7 +176,7 @@ func (g *guard) noPlace(why error) error {
 			(*full)()
 		}
 		return g.client.busy(why)
-	case errors.Is(why, context.Canceled):
+	case errors.Is(why, context.Canceled), errors.Is(why, errNoConnection): // what failed is counted when the attempt to connect ends
 		return g.client.busy(why)
 	case errors.Is(why, g.client.config.Away):
 		return why

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -15,8 +16,11 @@ const (
 	ownConnections = 2
 )
 
-// errNoPlace means that no connection was free for PlaceWait.
-var errNoPlace = errors.New("all connections were busy")
+// errNoPlace means that no connection was free for PlaceWait, errNoConnection that none was open.
+var (
+	errNoPlace      = errors.New("all connections were busy")
+	errNoConnection = late(fmt.Sprintf("no connection within %s", PlaceWait))
+)
 
 // places are the connections to one node that calls may use, one call each. A call without a place waits in a queue for one that is
 // returned or newly opened: the library's own pool would make it connect within the call's own time.
@@ -54,7 +58,7 @@ func (p *places) take(ctx context.Context) error {
 		case err := <-turn:
 			return err
 		case <-timer.C:
-			return p.leave(at, turn, errNoPlace)
+			return p.leave(at, turn, p.late())
 		case <-left:
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return p.leave(at, turn, context.Canceled)
@@ -62,6 +66,16 @@ func (p *places) take(ctx context.Context) error {
 			left = nil
 		}
 	}
+}
+
+// late returns why a call got no place in time.
+func (p *places) late() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open == 0 {
+		return errNoConnection
+	}
+	return errNoPlace
 }
 
 // leave ends a wait. A place granted meanwhile goes to the next call.
