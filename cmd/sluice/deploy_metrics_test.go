@@ -243,6 +243,25 @@ func TestEveryMetricNamedIsScraped(t *testing.T) {
 	}
 }
 
+// begun are the counters that are on the page with 0 before their first event, or whose first event may be missed, and why.
+var begun = map[string]string{
+	"sluice_mirror_lost_total":      "begins with 0, for each reason",
+	"sluice_mirror_stored_total":    "begins with 0",
+	"sluice_upstream_surplus_total": "begins with 0",
+	"sluice_spend_total":            "the panel says so: a first value would hide what a process counted before it restarted",
+}
+
+// TestIncreasesSeeTheFirstEvent: a series that appears with its first event has no increase, so the expression takes the series itself, too.
+func TestIncreasesSeeTheFirstEvent(t *testing.T) {
+	for where, expr := range expressions(t) {
+		for _, counter := range regexp.MustCompile(`increase\((\w+)`).FindAllStringSubmatch(expr, -1) {
+			if name := counter[1]; begun[name] == "" && !strings.Contains(expr, " unless "+name+" offset ") {
+				t.Errorf("%s misses the first event of %s", where, name)
+			}
+		}
+	}
+}
+
 // TestPrometheusReadsEveryExpression passes them to Prometheus's own parser, as rules.
 func TestPrometheusReadsEveryExpression(t *testing.T) {
 	promtool := deployTool(t, "promtool")
