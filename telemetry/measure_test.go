@@ -52,8 +52,9 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	m.Reload(false)
 	m.Reload(false)
 	m.Redis("evalsha", "timeout", 50*time.Millisecond)
-	m.Quotas("a", []QuotaUse{{"images", "day", 0.25}, {"spend", "month", 1.5}})
-	m.Quotas("b", []QuotaUse{{"images", "day", 1}})
+	m.Quotas("a", []QuotaUse{{Unit: "images", Period: "day", Ratio: 0.25}, {Unit: "spend", Period: "month", Ratio: 1.5}})
+	m.Quotas("trial", []QuotaUse{{"spend", "month", 2.5, true}})
+	m.Quotas("b", []QuotaUse{{Unit: "images", Period: "day", Ratio: 1}})
 	m.Quotas("b", nil)
 	accounts := []Account{{ID: "main", State: "ok", InFlight: 3}, {ID: "spare", State: "cooling", Failovers: map[string]int64{"throttled": 9, "refused": 1}}}
 	err = m.Watch(Watched{
@@ -104,6 +105,7 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 		`db_client_operation_duration_seconds_sum{db_operation_name="evalsha",db_system_name="redis",error_type="timeout"} 0.05`,
 		`sluice_quota_used_ratio{period="day",team="a",unit="images"} 0.25`,
 		`sluice_quota_used_ratio{period="month",team="a",unit="spend"} 1.5`,
+		`sluice_quota_used_ratio{period="month",shadow="true",team="trial",unit="spend"} 2.5`,
 		`sluice_state_degraded 1`, `sluice_teams_faulty 1`, `sluice_log_dropped_total 7`, `sluice_holds_open 5`, `sluice_holds_oldest_seconds 90`,
 		`sluice_build_info{go_version="go1",revision="abc",version="v1"} 1`,
 		`sluice_account_state{account="main",state="ok"} 1`, `sluice_account_state{account="main",state="out"} 0`,

@@ -71,6 +71,7 @@ const (
 	labelOutcome = attribute.Key("outcome")
 	labelUnit    = attribute.Key("unit")
 	labelPeriod  = attribute.Key("period")
+	labelShadow  = attribute.Key("shadow")
 	labelPercent = attribute.Key("percent")
 	labelRule    = attribute.Key("rule")
 	labelCode    = attribute.Key("code")

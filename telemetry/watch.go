@@ -164,6 +164,7 @@ type QuotaUse struct {
 	Unit   string
 	Period string  // day or month
 	Ratio  float64 // used and held over the limit; above 1 in debt
+	Shadow bool    // the quota refuses nothing
 }
 
 // quotas are the teams' quotas as last read.
@@ -207,6 +208,9 @@ func (q *quotas) observe(_ context.Context, o metric.Float64Observer) error {
 			labels := []attribute.KeyValue{labelUnit.String(use.Unit), labelPeriod.String(use.Period)}
 			if team != "" { // "": all teams together
 				labels = append(labels, labelTeam.String(team))
+			}
+			if use.Shadow {
+				labels = append(labels, labelShadow.Bool(true))
 			}
 			o.Observe(use.Ratio, metric.WithAttributes(labels...))
 		}

@@ -21,6 +21,7 @@ var unseen = map[string]string{
 	"sluice_telemetry_dropped_total":                         "nothing is sent there: OTEL_* is not set",
 	"go_memory_limit_bytes":                                  "GOMEMLIMIT is not set there",
 	"sluice_requests_unpriced_total":                         "every model has a price there",
+	"sluice_quota_used_ratio{shadow}":                        "no team is in shadow mode there",
 	"sluice_house_alerts_total":                              "no per cent of the house is passed there",
 	"sluice_account_failovers_total":                         "no request leaves its account there",
 	"sluice_hook_deliveries_total":                           "no team has hooks there",

@@ -40,7 +40,7 @@ func (w *Watch) lookAtHouse(ctx context.Context, house *teams.House) {
 		return // what is shown stays as it was
 	}
 	w.house.Store(&report)
-	w.Metrics.House(usesOf(&report))
+	w.Metrics.House(usesOf(&report, false))
 	w.announce(ctx, house.Account, &report)
 	w.warnOf(ctx, house, &report)
 }

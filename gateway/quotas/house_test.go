@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"sluice/policy/limit/limittest"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
+	"sluice/telemetry"
 )
 
 func TestMain(m *testing.M) {
@@ -152,5 +154,30 @@ func TestTheHouseOfTheDocumentation(t *testing.T) {
 	}
 	if line := "`house: " + watch.House() + "`"; !strings.Contains(string(page), line) {
 		t.Errorf("docs/money.md lacks %s", line)
+	}
+}
+
+// TestQuotasInShadowAreMarked: a metric of a quota that refuses nothing says so, so that no alert takes it for one that does.
+func TestQuotasInShadowAreMarked(t *testing.T) {
+	file, err := teams.Parse([]byte("defaults: {quotas: {images: {day: 10}}}\nteams: [{id: search}, {id: trial, shadow: true}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tells, err := telemetry.Open(t.Context(), telemetry.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := quotas.New(quotas.Deps{
+		Known: known, Teams: func() *teams.File { return file }, Balances: limit.NewMemory(time.Now), Metrics: tells.Metrics, Logger: slog.New(slog.DiscardHandler),
+	})
+	for range 10 {
+		w.Round(t.Context())
+	}
+	page := httptest.NewRecorder()
+	tells.Metrics.Handler().ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{`{period="day",team="search",unit="images"} 0`, `{period="day",shadow="true",team="trial",unit="images"} 0`} {
+		if !strings.Contains(page.Body.String(), "\nsluice_quota_used_ratio"+want+"\n") {
+			t.Errorf("%s is missing in\n%s", want, page.Body)
+		}
 	}
 }

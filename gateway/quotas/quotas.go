@@ -73,7 +73,7 @@ func (w *Watch) look(ctx context.Context, team *teams.Team) {
 		return // the metrics keep the last value
 	}
 	w.announce(ctx, team, &report)
-	w.Metrics.Quotas(team.ID, usesOf(&report))
+	w.Metrics.Quotas(team.ID, usesOf(&report, team.Shadow))
 	w.shown[team.ID] = true
 }
 
@@ -87,11 +87,11 @@ func (w *Watch) forget(file *teams.File) {
 	}
 }
 
-// usesOf is how far each quota of a report is used.
-func usesOf(report *limit.Report) (uses []telemetry.QuotaUse) {
+// usesOf is how far each quota of a report is used. shadow means that none refuses anything.
+func usesOf(report *limit.Report, shadow bool) (uses []telemetry.QuotaUse) {
 	for i := range report.Limits {
 		if s := &report.Limits[i]; s.Period != "" && s.Limit > 0 {
-			uses = append(uses, telemetry.QuotaUse{Unit: string(s.Unit), Period: string(s.Period), Ratio: float64(s.Used+s.Held) / float64(s.Limit)})
+			uses = append(uses, telemetry.QuotaUse{Unit: string(s.Unit), Period: string(s.Period), Ratio: float64(s.Used+s.Held) / float64(s.Limit), Shadow: shadow})
 		}
 	}
 	return uses

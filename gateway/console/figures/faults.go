@@ -206,7 +206,9 @@ func (f *Figures) fullLimits(ctx context.Context, visible []*teams.Team, all boo
 	}
 	inside := f.inner.of(ctx, f)
 	for _, team := range visible {
-		full(team.ID, team, inside[team.ID])
+		if !team.Shadow { // its limits refuse nothing
+			full(team.ID, team, inside[team.ID])
+		}
 	}
 	return atMost(list)
 }

@@ -70,6 +70,10 @@ func TestFaults(t *testing.T) {
 	if got := s.told(member); strings.Contains(got, "refused search") {
 		t.Errorf("one was served: %s", got)
 	}
+	s.file.Team("search").Shadow = true
+	if got := s.told(member); got != "" {
+		t.Errorf("in shadow mode no limit refuses anything: %s", got)
+	}
 }
 
 // deaf is a store that is away.
