@@ -24,13 +24,16 @@ type panel struct {
 	Type, Title string
 	Datasource  datasource
 	GridPos     struct{ H, W, X, Y int }
-	Targets     []struct{ RefID, Expr string }
+	Targets     []struct{ RefID, Expr, LegendFormat string }
 }
 
 type datasource struct{ Type, UID string }
 
 // variables replaces each of the dashboard's variables by a value, as Grafana does.
 var variables = strings.NewReplacer("$__rate_interval", "5m", "$__range", "3h", "$team", ".*", "$instance", ".*")
+
+// legendLabel is what Grafana replaces in a legend.
+var legendLabel = regexp.MustCompile(`\{\{\w+\}\}`)
 
 func readDashboard(t *testing.T) (d dashboard) {
 	t.Helper()
@@ -63,6 +66,9 @@ func TestDashboardPanelsAreWhole(t *testing.T) {
 				t.Errorf("panel %q: query %q is empty or twice", p.Title, target.RefID)
 			}
 			refs[target.RefID] = true
+			if rest := legendLabel.ReplaceAllString(target.LegendFormat, ""); strings.ContainsAny(rest, "{}") {
+				t.Errorf("panel %q: Grafana does not replace %q: a label is {{so}}", p.Title, target.LegendFormat)
+			}
 			if rest := variables.Replace(target.Expr); strings.Contains(rest, "$") {
 				t.Errorf("panel %q uses an unknown variable: %s", p.Title, rest)
 			}
