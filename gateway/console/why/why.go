@@ -57,10 +57,28 @@ func Of(r *recent.Request) Answer {
 		return Answer{Sentence: "It was not refused."}
 	}
 	a := Answer{r.Reason, row.blame, row.advice}
+	if r.Refusal == "admit/quota" {
+		a.Advice = "Wait until it resets, ask for less, or " + more(r.Limit.Scope, r.Limit.Per)
+	}
 	if a.Sentence == "" {
 		a.Sentence = row.means
 	}
 	return a
+}
+
+// more says how a quota that was used up can be made larger: only a team's can be raised for a while.
+func more(scope, period string) string {
+	switch {
+	case scope == "key":
+		return "have the quota changed on the key’s page or in the teams file; quotas of keys cannot be raised for a while."
+	case scope == "tag":
+		return "have tag_quotas of the team changed; they cannot be raised for a while."
+	case scope == "team" && period == "month":
+		return "have an operator raise it for this month: sluice raise --for month."
+	case scope == "team":
+		return "have an operator raise it for today: sluice raise --for day."
+	}
+	return "ask an operator for more."
 }
 
 // statusClientLeft is the status of a request whose client left before the answer.
@@ -83,7 +101,7 @@ var refusals = map[string]refusal{
 	"route/method":          {Request, "The path does not accept this method.", "Look at the header Allow of the answer."},
 	"authenticate/key":      {Request, "No team has this key, or it has ended or was disabled.", "Look at the team’s keys; make a new one, or enable it."},
 	"authenticate/tags":     {Request, "The header Sluice-Tag is not valid.", "Send at most four pairs such as project=alpha."},
-	"authenticate/callback": {Request, "The header Sluice-Callback is not valid.", "Send an address that the team’s hooks allow."},
+	"authenticate/callback": {Request, "The header Sluice-Callback is not valid.", "Send the id of one of the team’s hooks and a path, such as jobs/shots/42."},
 	"authenticate/endpoint": {Request, "The team may not use this endpoint.", "Use one that the team has, or have an operator add it to the team’s endpoints."},
 	"inspect/large":         {Request, "The body is larger than the gateway accepts.", "Send less, or addresses of pictures in place of their bytes."},
 	"inspect/media":         {Request, "The body’s media type or encoding is not accepted.", "Send JSON in UTF-8, uncompressed."},
@@ -99,7 +117,7 @@ var refusals = map[string]refusal{
 	"admit/rate":            {Limit, "A rate was used up.", "Send again after Retry-After, send more evenly, or wait in turn with Prefer: wait=10."},
 	"admit/open_tasks":      {Limit, "Too many tasks of the team were open.", "Wait for a task to end, cancel one, or have the limit raised."},
 	"admit/account":         {Limit, "The accounts at the service had no room.", "Send again after Retry-After. Operators: look at Accounts."},
-	"admit/quota":           {Limit, "A quota was used up.", "Wait until it resets, ask for less, or have an operator raise it for today: sluice raise."},
+	"admit/quota":           {Limit, "A quota was used up.", "Wait until it resets, or ask for less."},
 	"admit/house":           {Limit, "A quota of all teams together was used up.", "Wait until it resets, or have an operator raise the house’s quota."},
 	"admit/state":           {Gateway, "It was not known what the team has left, because Redis was away.", "Send the request again after Retry-After. Operators: look at /readyz?verbose."},
 	"models/unknown":        {Request, "There is no such model for this team.", "Use a model of the list at /v1/models."},

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -53,6 +54,24 @@ func TestAnswers(t *testing.T) {
 	} {
 		if got := Of(&tt.request); got.Sentence != tt.sentence || got.Blame != tt.blame || (got.Advice == "") != (tt.blame == NoBlame) {
 			t.Errorf("%+v: %+v", tt.request, got)
+		}
+	}
+}
+
+// TestTheAdviceFitsTheQuota: only quotas of a team can be raised, and each for its own period.
+func TestTheAdviceFitsTheQuota(t *testing.T) {
+	for _, tt := range []struct{ scope, per, advice, not string }{
+		{"team", "day", "for today: sluice raise --for day", ""},
+		{"team", "month", "for this month: sluice raise --for month", "today"},
+		{"key", "month", "on the key’s page", "raise --for"},
+		{"tag", "day", "tag_quotas", "raise --for"},
+		{"", "", "ask an operator for more", "raise"}, // of an older replica
+	} {
+		r := recent.Request{Status: 429, Refusal: "admit/quota"}
+		r.Limit.Scope, r.Limit.Per = tt.scope, tt.per
+		got := Of(&r).Advice
+		if !strings.HasPrefix(got, "Wait until it resets, ask for less, or ") || !strings.Contains(got, tt.advice) || strings.Contains(got, cmp.Or(tt.not, "\x00")) {
+			t.Errorf("%s, %s: %s", tt.scope, tt.per, got)
 		}
 	}
 }
