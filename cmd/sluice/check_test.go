@@ -202,6 +202,7 @@ func TestWarnings(t *testing.T) {
 	for _, tt := range []struct{ variable, says string }{
 		{"SLUICE_CAPTURE_CONTENT=true", "SLUICE_CAPTURE_CONTENT: spans that are sent contain prompts and answers"},
 		{"SLUICE_UPSTREAM_URL=http://10.0.0.1/api/v1", "http sends the upstream key in clear text"},
+		{"SLUICE_CONSOLE_URL=http://127.0.0.1:8082", "SLUICE_CONSOLE_TOKEN_FILE: not set, nor OIDC_ISSUER, so no operator can log in to the console"},
 		{"SLUICE_ADMIN_PPROF=true\nSLUICE_ADMIN_LISTEN=:8081", "profiles can contain prompts and keys"},
 	} {
 		environ := append(with("SLUICE_TEAMS_FILE="+write(t, someTeams)), strings.Split(tt.variable, "\n")...)

@@ -202,6 +202,7 @@ func (c *configuration) warn() {
 	}
 	most, open := files.Allowed(), uint64(max(c.MaxConnections, 0))+settings.OwnFiles
 	u, adminHost := c.UpstreamURL, hostIn(c.AdminListen)
+	byLink, otherwise := c.OperatorsEnter()
 	for _, w := range []struct {
 		mistake bool
 		text    string
@@ -214,6 +215,7 @@ func (c *configuration) warn() {
 		{c.RedisURL != "" && c.DirectoryFile != "", "DIRECTORY_FILE: not used, because the directory is in Redis"},
 		{c.RedisURL == "" && c.StateDir != "", "STATE_DIR: not used, because the directory is not in Redis"},
 		{c.ConsoleListen == settings.ConsoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != ""), "CONSOLE_LISTEN: off, so the other settings of the console are not used"},
+		{c.ConsoleListen != settings.ConsoleOff && !byLink && !otherwise, "CONSOLE_TOKEN_FILE: not set, nor OIDC_ISSUER, so no operator can log in to the console; it prints a one-time link only on loopback and without CONSOLE_URL"},
 		{u != nil && u.Scheme == "http" && !settings.IsLoopback(u.Hostname()), "UPSTREAM_URL: http sends the upstream key in clear text"},
 		{c.MirrorURL.Insecure && !settings.IsLoopback(c.MirrorURL.Host()), "MIRROR_URL: http sends pictures in clear text"},
 		{c.MirrorURL.Dir != "" && c.Replicas > 1, "MIRROR_URL: a folder is of one machine: a replica finds only what itself stored, unless all share the folder"},

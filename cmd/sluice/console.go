@@ -57,7 +57,7 @@ type consoleServer struct {
 	api, pages http.Handler // served to logged-in clients
 	access     *access.Control
 	address    string // for the operator's browser
-	unset      bool   // it is on loopback, and no login is configured
+	byLink     bool   // operators log in by a one-time link
 	log        *slog.Logger
 	halt       context.CancelFunc // ends streams
 	background []func(context.Context)
@@ -67,9 +67,9 @@ type consoleServer struct {
 func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	stopping, halt := context.WithCancel(context.WithoutCancel(ctx))
 	registry, numbers := p.registry(), p.figures()
+	byLink, _ := p.OperatorsEnter()
 	c := &consoleServer{
-		listener: p.listener, access: access.New(p.access(registry)), address: p.address(), log: p.log, halt: halt,
-		unset: p.ConsoleTokenFile == "" && p.OIDCIssuer == "" && p.ConsoleURL == "" && settings.IsLoopback(hostIn(p.ConsoleListen)),
+		listener: p.listener, access: access.New(p.access(registry)), address: p.address(), log: p.log, halt: halt, byLink: byLink,
 		api:   console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.balances, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
 		pages: pages.New(pages.Deps{
 			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
@@ -224,7 +224,7 @@ func (c *consoleServer) run(ctx context.Context) {
 
 // writeLink prints a one-time link for the operator if no login is configured. The link is never logged.
 func (c *consoleServer) writeLink(w io.Writer) error {
-	if c == nil || !c.unset {
+	if c == nil || !c.byLink {
 		return nil
 	}
 	_, err := fmt.Fprintf(w, "# The console, for one login within ten minutes: %s/login?code=%s\n", c.address, c.access.NewLink())

@@ -68,6 +68,13 @@ func (s *Settings) ConsoleAddress() *url.URL {
 	return u
 }
 
+// OperatorsEnter returns how operators log in to the console: by a one-time link, otherwise by token or issuer, if there is either.
+func (s *Settings) OperatorsEnter() (byLink, otherwise bool) {
+	host, _, _ := net.SplitHostPort(s.ConsoleListen)
+	otherwise = s.ConsoleTokenFile != "" || s.OIDCIssuer != ""
+	return !otherwise && s.ConsoleURL == "" && IsLoopback(host), otherwise
+}
+
 // isIssuer refuses any query or fragment, also an empty query, because tokens repeat the address exactly.
 func isIssuer(text string) bool {
 	u, err := url.Parse(text)
