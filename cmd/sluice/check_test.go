@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway/simulator"
 	"sluice/policy"
@@ -168,6 +170,20 @@ func TestTeamsFileThatCannotBeRead(t *testing.T) {
 		got := command(t.Context(), with("SLUICE_TEAMS_FILE="+path), "check")
 		if got.code != exitFaulty || !strings.Contains(got.stderr, "SLUICE_TEAMS_FILE: ") || strings.Contains(got.text(), "CANARY") {
 			t.Errorf("%s: %+v", what, got)
+		}
+	}
+}
+
+// TestTheTeamsFilesBoundIsTold: what the setting and the page say is the largest that is read.
+func TestTheTeamsFilesBoundIsTold(t *testing.T) {
+	bound := fmt.Sprintf("at most %d MiB", files.Most>>20)
+	if !strings.Contains(settings.Allowed["SLUICE_TEAMS_FILE"], bound) || !strings.Contains(readRoot(t, "docs/settings.md"), "A regular file of "+bound) {
+		t.Errorf("%q is not told", bound)
+	}
+	for size, want := range map[int]int{files.Most: exitClean, files.Most + 1: exitFaulty} {
+		file := write(t, someTeams+"#"+strings.Repeat("x", size-len(someTeams)-1))
+		if got := command(t.Context(), with("SLUICE_TEAMS_FILE="+file), "check"); got.code != want || strings.Contains(got.stderr, bound) != (want == exitFaulty) {
+			t.Errorf("%d bytes: %d, want %d: %s", size, got.code, want, got.stderr)
 		}
 	}
 }

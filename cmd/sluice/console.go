@@ -70,7 +70,7 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	byLink, _ := p.OperatorsEnter()
 	c := &consoleServer{
 		listener: p.listener, access: access.New(p.access(registry)), address: p.address(), log: p.log, halt: halt, byLink: byLink,
-		api:   console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.balances, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
+		api: console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.balances, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
 		pages: pages.New(pages.Deps{
 			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
 			Gateway: p.publicAddress, Settled: p.directory.watch.settled,

@@ -26,6 +26,9 @@ import (
 // usageTimeout bounds the reading of a report, which may cover many teams and days.
 const usageTimeout = 30 * time.Second
 
+// mostAnswer bounds an answer of the admin listener in bytes.
+const mostAnswer = 16 << 20
+
 // usageCommand is sluice usage.
 type usageCommand struct {
 	Team  string `placeholder:"T" help:"Only this team's use."`
@@ -196,7 +199,7 @@ func askAdmin(ctx context.Context, target string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	content, err := io.ReadAll(io.LimitReader(answer.Body, files.Most))
+	content, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = errors.New(target + " answers " + answer.Status)
 	}

@@ -15,11 +15,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of a document. The YAML library's time grows with the square of the depth, and its stack with the depth.
-const (
-	maxDocument = 8 << 20 // bytes; ten thousand teams are about five million
-	maxNested   = 16      // brackets within brackets, or dashes in one line; the schema needs four
-)
+// Most bounds a document in bytes: ten thousand teams are about five million.
+const Most = 8 << 20
+
+// maxNested bounds brackets within brackets, or dashes in one line; the schema needs four. The YAML library's time grows with the square of
+// the depth, and its stack with the depth.
+const maxNested = 16
 
 // document finds the root; false: there is not exactly one.
 func (r *Reader) document(doc []byte) bool {
@@ -44,8 +45,8 @@ func (r *Reader) document(doc []byte) bool {
 
 // notText is the fault of a document that is not a text file: it is too long, not UTF-8, or has control characters.
 func notText(doc []byte) *Fault {
-	if len(doc) > maxDocument {
-		return &Fault{Given: fmt.Sprintf("%d bytes", len(doc)), Allowed: fmt.Sprintf("at most %d", maxDocument)}
+	if len(doc) > Most {
+		return &Fault{Given: fmt.Sprintf("%d bytes", len(doc)), Allowed: fmt.Sprintf("at most %d, %d MiB", Most, Most>>20)}
 	}
 	strange := func(c rune) bool {
 		return c == utf8.RuneError || c == 0x7f || c < ' ' && c != '\t' && c != '\n' && c != '\r'

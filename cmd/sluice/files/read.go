@@ -6,6 +6,7 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,14 +15,15 @@ import (
 	"syscall"
 
 	"sluice/gateway/upstream"
+	"sluice/policy/strictyaml"
 )
 
-// Most bounds the size of a file in bytes: a wrong path may lead to a huge file.
-const Most = 16 << 20
+// Most bounds the size of a file in bytes, as package strictyaml does: a wrong path may lead to a huge file.
+const Most = strictyaml.Most
 
 var (
 	// ErrSize is the error of a file that is larger than [Most].
-	ErrSize = errors.New("is larger than 16 MiB")
+	ErrSize = fmt.Errorf("is larger than %d MiB", Most>>20)
 	// ErrKind is the error of a path that does not lead to a regular file.
 	ErrKind = errors.New("is not a regular file")
 

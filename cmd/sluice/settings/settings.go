@@ -78,7 +78,7 @@ type Settings struct {
 	// NoProxy lists the hosts that are reached without UpstreamProxy.
 	NoProxy string `env:"NO_PROXY" allow:"comma-separated hosts, domains such as .example.com, addresses and networks"`
 	// AccountsFile is the YAML file of the accounts at the service, which replaces UpstreamKey. Empty: one account with UpstreamKey.
-	AccountsFile string `env:"ACCOUNTS_FILE" allow:"a readable YAML file, a regular one of at most 16 MiB; empty for one account with SLUICE_UPSTREAM_KEY"`
+	AccountsFile string `env:"ACCOUNTS_FILE" allow:"a readable YAML file, a regular one of at most 8 MiB; empty for one account with SLUICE_UPSTREAM_KEY"`
 	// HeaderPrefix is the service's word in its header names, dashes included.
 	HeaderPrefix string `env:"HEADER_PREFIX" envDefault:"X-Service-" allow:"letters, digits and dashes, ending in a dash, such as X-Service-"`
 	// Workspace is sent to the service in <prefix>WorkSpace: strip (nothing), forward (the client's value), or a fixed value.
@@ -90,7 +90,7 @@ type Settings struct {
 	ForwardPaths []forms.Path `env:"FORWARD_PATHS" allow:"comma-separated path prefixes such as uploads,services/video=native, each with one of the forms native, openai, responses, messages, opaque or none, none of them above, at or below a path that Sluice answers itself, or one with another form"`
 
 	// TeamsFile is the YAML file of teams, keys and limits.
-	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file, a regular one of at most 16 MiB"`
+	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file, a regular one of at most 8 MiB"`
 	// TeamsPoll is how often TeamsFile, AccountsFile and the files of keys are read.
 	TeamsPoll time.Duration `env:"TEAMS_POLL" envDefault:"500ms" allow:"a duration of at least 10ms, such as 500ms"`
 
