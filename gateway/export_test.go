@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/x509"
 	"net/http/httputil"
+	"slices"
+	"strings"
 	"time"
 
 	"sluice/gateway/accounts"
@@ -83,3 +85,13 @@ func (c *Config) FillUnsettled() { c.maxUnsettled = -1 }
 
 // Claims are the gateway's claims.
 func (g *Gateway) Claims() tasks.Claims { return g.deps.Claims }
+
+// Paths are the paths outside the version prefix, as they stand in the table.
+func (g *Gateway) Paths() (own []string) {
+	for _, r := range slices.Concat(g.table(), g.frontTable()) {
+		if strings.HasPrefix(r.path, "/") {
+			own = append(own, r.path)
+		}
+	}
+	return own
+}

@@ -40,6 +40,24 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// Paths outside the version prefix are not served below it.
+func TestOwnPathsAreNotBelowTheServices(t *testing.T) {
+	h := fronted(t)
+	paths := h.gateway.Paths()
+	if len(paths) < 12 {
+		t.Fatalf("only %d paths: %s", len(paths), paths)
+	}
+	for _, path := range paths {
+		path = strings.NewReplacer("{id}", "a1", "{n}", "1").Replace(path)
+		for _, method := range []string{"GET", "POST"} {
+			h.ask(method, "/api/v1/"+path, "").wants(t, 404, "route/path", "NotFound")
+		}
+	}
+	if strings.Contains(h.log.String(), "panic") {
+		t.Error(h.log.String())
+	}
+}
+
 // A query is dropped, whatever it contains.
 func TestQueryIsDropped(t *testing.T) {
 	h := build(t)

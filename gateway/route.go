@@ -120,7 +120,7 @@ func (rs *routes) lookup(path string) (match, bool) {
 	if !ok {
 		return rs.lookupOwn(path)
 	}
-	if r := rs.exact[relative]; r != nil {
+	if r := rs.exact[relative]; r != nil && relative[0] != '/' { // the map has the paths outside the prefix, too
 		return match{route: r}, true
 	}
 	if rest, ok := strings.CutPrefix(relative, "tasks/"); ok {
