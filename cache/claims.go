@@ -53,13 +53,13 @@ func (c *Claims) Owner(_ context.Context, task string) (team string, known bool,
 	return "", false, nil
 }
 
-// Put claims a task for a team, and reports whether it is the team's. A task that is claimed already stays as it is.
+// Put claims a task for a team and a hold, and reports whether it is theirs. A task that is claimed already stays as it is.
 func (c *Claims) Put(_ context.Context, claim Claim) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expire()
 	if was := c.byTask[claim.Task]; was != nil {
-		return was.Team == claim.Team
+		return was.Team == claim.Team && was.Hold.ID == claim.Hold.ID
 	}
 	claim.Created = c.now()
 	claim.Fetched, claim.counts = claim.Created, new(counts)

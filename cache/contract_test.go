@@ -44,6 +44,30 @@ func TestReplicasKnowTheSame(t *testing.T) {
 	})
 }
 
+// A task that a second creation of its team names stays with what the first one holds. The same claim may be made again: its reply
+// may have been lost.
+func TestATaskStaysWithTheFirstHold(t *testing.T) {
+	forms(t, func(t *testing.T, open func() *replica) {
+		a, b, second := open(), open(), aClaim("search", "t1")
+		second.Hold.ID = "h-other"
+		a.put("search", "t1")
+		a.hear("search", "t1", cache.Running, "r")
+		for _, r := range []*replica{b, a} {
+			if r.Put(t.Context(), second) {
+				t.Error("a second hold has the task")
+			}
+			if got := r.get("search", "t1"); got.Hold.ID != "h-t1" || string(got.Body) != "r" {
+				t.Errorf("the second left %+v", got)
+			}
+			r.put("search", "t1")
+		}
+		b.listed(1)
+		if due := b.due(10); len(due) != 1 || due[0].Hold.ID != "h-t1" {
+			t.Errorf("due are %+v", due)
+		}
+	})
+}
+
 // An answer that was overtaken on its way does not reset the state.
 func TestStatusNeverGoesBack(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {

@@ -38,12 +38,17 @@ func (l *localCache) latest(claim *Claim) *Claim {
 	return claim
 }
 
-// merge keeps a claim unless a later state is known, and returns the latest. It MUST NOT be changed.
+// merge keeps a claim unless a later state is known, and returns the latest. It MUST NOT be changed. Of claims with different holds it
+// keeps the one from Redis.
 func (l *localCache) merge(claim *Claim) *Claim {
 	kept := *claim
 	known := &kept
 	_, _ = l.claims.Compute(owned{claim.Team, claim.Task}, func(was *Claim, found bool) (*Claim, otter.ComputeOp) {
-		if found && was.overtook(&kept) {
+		stays := found && was.overtook(&kept)
+		if found && was.Hold.ID != kept.Hold.ID {
+			stays = kept.written == ""
+		}
+		if stays {
 			known = was
 			return was, otter.CancelOp
 		}

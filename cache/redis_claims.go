@@ -17,38 +17,47 @@ type redisClaims struct {
 	pending *pendingWrites
 	agenda  *redisAgenda
 	losses  *losses
-	restore []*Claim  // claims that Redis lost; only Maintain uses this and the next field
+	restore []*Claim  // claims that Redis lost; only Maintain uses this and the next fields
 	forgot  time.Time // when forget last looked
+	denied  int       // claims made without Redis whose task turned out to be claimed already, since Maintain last said so
 }
 
 // errIncomplete is the error for an unknown task that another replica may know.
 var errIncomplete = errors.New("Redis was away or lost tasks in the last 10 s, and another replica may not have written the task yet")
 
-// Put claims a task for a team, here immediately and in Redis now or later, and reports whether the task is the team's. While
-// Redis is away it is the team's, until Redis reports an earlier claim of another team.
+// Put claims a task for a team and a hold, here immediately and in Redis now or later, and reports whether the task is theirs. While
+// Redis is away it is, unless this process knows an earlier claim, and until Redis reports one.
 func (c *redisClaims) Put(ctx context.Context, claim Claim) bool {
 	claim.Created = c.Now()
 	claim.Fetched, claim.counts = claim.Created, new(counts)
 	ours, err := c.put(ctx, &claim)
 	if err != nil {
-		c.pending.add(claim.Team, func(ctx context.Context) error { _, err := c.put(ctx, &claim); return err })
+		c.pending.add(claim.Team, func(ctx context.Context) error {
+			ours, err := c.put(ctx, &claim)
+			if err == nil && !ours {
+				c.denied++
+			}
+			return err
+		})
 	}
 	return ours
 }
 
 // put writes a claim to Redis in its newest known state: a replica that read an ended task as running would query it again. It
-// reports whether the task is the team's; another team's is forgotten here too.
+// reports whether the task is the team's, for this hold; if not, the claim is forgotten here too.
 func (c *redisClaims) put(ctx context.Context, claim *Claim) (ours bool, err error) {
 	owner, err := c.owner(ctx, claim)
 	if err == nil && owner != claim.Team {
 		c.local.claims.Invalidate(owned{claim.Team, claim.Task})
 		return false, nil
 	}
-	c.local.merge(claim)
-	if err == nil {
-		_, err = c.write(ctx, c.local.latest(claim), 0, c.losses.hasLost(claim.Team))
+	if c.local.merge(claim).Hold.ID != claim.Hold.ID {
+		return false, nil
 	}
-	return true, err
+	if err == nil {
+		_, ours, err = c.write(ctx, c.local.latest(claim), 0, c.losses.hasLost(claim.Team))
+	}
+	return ours || err != nil, err
 }
 
 // Owner returns the team that claimed a task. known is false for an absent task and an expired one.
@@ -89,10 +98,10 @@ func (c *redisClaims) ask(ctx context.Context, script *redis.Script, team string
 	return reply[0], reply[1], restored, err
 }
 
-// write writes a claim to Redis, unless Redis has it, and reports whether it did so. due is the wait until the task is
-// due and callers may query it; 0: none. restoring: other claims of the team are being restored, too, and no replica
-// may deny an unknown task meanwhile.
-func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration, restoring bool) (first bool, err error) {
+// write writes a claim to Redis, unless Redis has one, and reports whether it did so, and whether the claim there is of the same hold.
+// due is the wait until the task is due and callers may query it; 0: none. restoring: other claims of the team are being restored,
+// too, and no replica may deny an unknown task meanwhile.
+func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration, restoring bool) (first, ours bool, err error) {
 	fixed, _ := json.Marshal(claim) // texts and numbers always encode
 	answer, _ := json.Marshal(claim.Answer)
 	team, task := claim.Team, claim.Task
@@ -104,12 +113,19 @@ func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration
 		"life", max((c.kept(claim)-age).Milliseconds(), 1), "due", due.Microseconds(), "listed", c.TTL.Microseconds(),
 		"lists", (c.TTL + unheardFor).Milliseconds(), "restored", flag(restoring))
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	stands := *claim
+	if before, ok := is.(string); ok {
+		var earlier Claim
+		if err := json.Unmarshal([]byte(before), &earlier); err != nil || earlier.Hold.ID != claim.Hold.ID {
+			c.local.claims.Invalidate(owned{team, task})
+			return false, false, nil
+		}
+	}
 	stands.written, _ = written.(string)
 	c.local.merge(&stands)
-	return is == int64(1), nil
+	return is == int64(1), true, nil
 }
 
 // Get returns a team's claim. If a final or fresh claim is known here, Redis is not asked, and while Redis is away any

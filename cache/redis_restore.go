@@ -39,7 +39,17 @@ func (c *redisClaims) Maintain(ctx context.Context) error {
 	err := c.pending.flush(ctx)
 	c.restoreSome(ctx)
 	c.forget()
-	return errors.Join(news, err)
+	return errors.Join(news, err, c.toldDenied())
+}
+
+// toldDenied reports the claims that were denied late, and forgets them.
+func (c *redisClaims) toldDenied() error {
+	if c.denied == 0 {
+		return nil
+	}
+	defer func() { c.denied = 0 }()
+	return fmt.Errorf("tasks that the service named while Redis was away, and that had been claimed before: %d; "+
+		"what their later requests hold is charged when its lease ends", c.denied)
 }
 
 // forget drops the tasks that ended some time ago and those that the service has forgotten, unless Redis may lack
@@ -127,8 +137,8 @@ func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
 	if _, err := c.owner(ctx, claim); err != nil { // Redis may have lost its owner, too
 		return err
 	}
-	first, err := c.write(ctx, claim, restoreDue, true)
-	if err == nil && !first && claim.Final() {
+	first, ours, err := c.write(ctx, claim, restoreDue, true)
+	if err == nil && ours && !first && claim.Final() {
 		_, err = c.writeAnswer(ctx, claim, claim.Answer, claim.Body, claim.Queries)
 	}
 	return err

@@ -69,6 +69,7 @@ func TestTheFirstTeamKeepsItsTask(t *testing.T) {
 	server.SetError("LOADING")
 	b.put("shop", "t1", "t2") // a paid task is not refused because Redis is away
 	server.SetError("")
+	b.maintain("had been claimed before: 1")
 	b.maintain("")
 	if n := b.redis.Unwritten(); n != 0 {
 		t.Errorf("%d unwritten", n)
@@ -97,6 +98,30 @@ func TestClaimedWithoutRedis(t *testing.T) {
 	a.maintain("")
 	if got := b.get("search", "t1"); string(got.Body) != "end" || got.Hold.ID != "h-t1" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A task is claimed for two holds of a team while Redis is away: the hold that Redis hears of first keeps it, and the other's process
+// learns that. A claim whose reply was lost is made again, and counts as the first.
+func TestTheFirstHoldKeepsItsTask(t *testing.T) {
+	at := realRedis(t)
+	a, b, second := open(t, at), open(t, at), aClaim("search", "t1")
+	second.Hold.ID = "h-other"
+	a.around = func(_ redis.Cmder, do func() error) error { return errors.Join(do(), errAway) }
+	b.away.Store(true)
+	a.put("search", "t1")
+	if !b.Put(t.Context(), second) {
+		t.Error("a paid task is refused because Redis is away")
+	}
+	b.hear("search", "t1", cache.Succeeded, "end")
+	a.around = nil
+	b.away.Store(false)
+	a.maintain("")
+	b.maintain("had been claimed before: 1")
+	for _, r := range []*replica{a, b} {
+		if got := r.get("search", "t1"); got.Hold.ID != "h-t1" || r.redis.Unwritten() != 0 {
+			t.Errorf("%+v; %d unwritten", got, r.redis.Unwritten())
+		}
 	}
 }
 

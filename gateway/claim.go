@@ -67,8 +67,8 @@ func (k *claims) claimForwarded(kept *http.Response, s *requestState) error {
 }
 
 // claimAnswer claims the task that an answer names, and reports whether it names one. A task that cannot be claimed is logged: a
-// task whose id does not fit into a path cannot be polled, and a task of another team stays that team's. whole: the answer is not
-// a frame of a stream.
+// task whose id does not fit into a path cannot be polled, and a task of another request, of any team, stays that request's.
+// whole: the answer is not a frame of a stream.
 func (k *claims) claimAnswer(s *requestState, text []byte, whole bool) bool {
 	answer := cache.ReadAnswer(text, k.zone)
 	switch {
@@ -78,7 +78,7 @@ func (k *claims) claimAnswer(s *requestState, text []byte, whole bool) bool {
 	case answer.Odd || !tasks.IsID(answer.Task):
 		k.cannotClaim(s, answer.Task, "a task was made whose id cannot stand in a path; its hold is charged when its lease ends")
 	case !k.claim(s, answer, text, whole):
-		k.cannotClaim(s, answer.Task, "the service named a task that another team has claimed; the task stays with that team, and the hold is charged when its lease ends")
+		k.cannotClaim(s, answer.Task, "the service named a task that another request has claimed; the task stays with that request, and this one's hold is charged when its lease ends")
 	}
 	return true
 }
@@ -91,7 +91,7 @@ func (k *claims) cannotClaim(s *requestState, task, why string) {
 		slog.String("id", s.ID), slog.String("team", s.Team), slog.String("task", task[:min(len(task), tasks.LongestID)]))
 }
 
-// claim makes the task the team's. It reports false if another team has claimed it.
+// claim makes the task the team's. It reports false if another request, of any team, has claimed it.
 func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole bool) bool {
 	trace := s.clientSpan.OwnTraceparent()
 	claim := cache.Claim{Team: s.Team, Key: s.Key, Task: answer.Task, Model: s.Model, Created: k.now(), Answer: answer, Body: body, Trace: trace, Account: s.attempt.Name(), Callback: s.callback}

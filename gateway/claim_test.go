@@ -90,6 +90,32 @@ func TestAnotherTeamsTaskStaysItsOwn(t *testing.T) {
 	}
 }
 
+// A second creation of one team whose answer names the task of the first is held for an hour, and the operator is told. The task stays
+// with what the first one holds, and is charged once.
+func TestASecondCreationsHoldDoesNotStayOpen(t *testing.T) {
+	tasks := map[string]string{"v1": task("v1", "RUNNING", "")}
+	h, clock := tasked(t, says(200, "application/json", task("v1", "PENDING", ""), tasks), limited("quotas: {images: {day: 100}}"))
+	for range 2 {
+		if got := h.ask("POST", imagePath, imageBody, async...); got.status != 200 || got.body != task("v1", "PENDING", "") {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	}
+	h.records.await(t, 2)
+	h.stands(t, "images", "0", "2", 2)
+	if n := strings.Count(h.log.String(), `"level":"ERROR"`); n != 1 {
+		t.Errorf("%d errors in %s", n, h.log.String())
+	}
+	clock.move(time.Minute)
+	tasks["v1"] = task("v1", "SUCCEEDED", `,"usage":{"image_count":1}`)
+	h.poll("v1")
+	h.stands(t, "images", "1", "1", 1)
+	clock.move(time.Hour)
+	if err := h.balances.Maintain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.stands(t, "images", "2", "0", 0)
+}
+
 // Other answers of a forwarded path pass unchanged, and cost the request immediately; if a task may run, the request stays held.
 func TestForwardedAnswersThatAreNoTask(t *testing.T) {
 	long := task("v1", "PENDING", `,"padding":"`+strings.Repeat("x", 5<<20)+`"`)

@@ -66,7 +66,7 @@ type requestState struct {
 	encoded     bool             // the client wants pictures as Base64, not as addresses
 	creates     bool             // a success is a task, which is claimed before the answer leaves
 	claimed     bool             // a task was claimed: its end settles the hold
-	unclaimable bool             // the answer names a task that cannot be polled, or that another team has claimed
+	unclaimable bool             // the answer names a task that cannot be polled, or that another request has claimed
 	unknown     bool             // whether the service did the work is unknown
 
 	// The exchange with the service.

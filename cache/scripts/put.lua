@@ -4,14 +4,14 @@
 --    life: ms to keep it  due: how long until it is due, and may be queried; 0: it is due since its creation
 --    listed: for how long tasks are listed  lists: ms to keep the lists  restored: 1 if it is restored, or others are to be
 --    epoch: the memory that the caller knows, or empty
--- Returns 1, or 0 if the task was claimed before; when the claim was written; and the memory.
+-- Returns 1, or the claim that was there before; when it was written; and the memory.
 redis.call('ZCARD', KEYS[2]) -- a key of another type fails before anything is written
 redis.call('ZCARD', KEYS[3])
 local epoch, written = redis.call('HGET', KEYS[5], 'epoch'), whole(now)
 if A.restored == '1' or not epoch and A.epoch ~= '' then redis.call('HSET', KEYS[5], 'back', written) end
 if not epoch then redis.call('HSET', KEYS[5], 'epoch', written) end
 local before = redis.call('HGET', KEYS[1], 'written')
-if before then return {0, before, memory(KEYS[5])} end
+if before then return {redis.call('HGET', KEYS[1], 'claim'), before, memory(KEYS[5])} end
 redis.call('HINCRBY', KEYS[5], 'count', 1)
 local created, wait = now - A.age, tonumber(A.due)
 local hash = {'created', created, 'fetched', now - A.heard, 'written', written}

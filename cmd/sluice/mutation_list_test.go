@@ -213,6 +213,8 @@ var mutations = []mutation{
 	{about: "the price is not that of the admission's day", file: "gateway/admit.go", old: "s.pricing.Look(s.teams.Prices, s.Model, s.held.Day)", new: ""},
 	{about: "a border counts at its own input", file: "policy/price/price.go", old: "input <= b.Input ||", new: "input < b.Input ||"},
 	{about: "a task costs by the one number in its claim", file: "gateway/billing/claim.go", old: "hold.Whole != nil && ", new: "false && "},
+	{about: "a task may be claimed for a second hold", file: "cache/redis_claims.go", old: "err != nil || earlier.Hold.ID != claim.Hold.ID", new: "err != nil"},
+	{about: "a task may be claimed for a second hold in memory", file: "cache/claims.go", old: " && was.Hold.ID == claim.Hold.ID", new: ""},
 	{about: "a task may be claimed by a second team", file: "cache/redis_claims.go", old: "err == nil && owner != claim.Team", new: "false && owner != claim.Team"},
 	{about: "a header that came twice is taken", file: "gateway/headers.go", old: "len(values) == 1", new: "len(values) >= 1"},
 	{about: "upstream's Retry-After is not passed on", file: "gateway/wire/server.go", old: `{"Content-Type", "Retry-After", "X-Request-Id"}`, new: `{"Content-Type", "X-Request-Id"}`},

@@ -118,7 +118,7 @@ func Outcome(status cache.Status) string {
 // stream. A task that has ended already is settled immediately. One that ended in a stream is settled when the stream ends, which
 // may count its images; until then it is kept as waiting, so that another process queries its end if this one dies.
 //
-// ok is false if the task is another team's. end is nil if the task is not settled here.
+// ok is false if another request, of any team, has claimed the task. end is nil if the task is not settled here.
 func (s *settler) Put(ctx context.Context, claim cache.Claim, whole bool) (end *End, ok bool) {
 	answer := claim.Answer
 	if answer.Status.Final() {

@@ -23,8 +23,8 @@ import (
 // Claims keeps the tasks of teams. Package cache has two forms: in this process's memory, and in Redis. Its methods are called
 // from any goroutine. An error means that the state is not known at the moment, and that the method changed nothing.
 type Claims interface {
-	// Put MUST make the task its team's before it returns, also without Redis: the task must be paid for. If another team has
-	// claimed the task, Put MUST change nothing and return false.
+	// Put MUST make the task its team's before it returns, also without Redis: the task must be paid for. If the task
+	// is another team's, or its claim has another hold, Put MUST change nothing and return false.
 	Put(ctx context.Context, claim cache.Claim) bool
 	// Get MUST return the team's claim with the last answer that any replica has received, and false for an absent task, an
 	// expired one, and another team's.
