@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,9 +18,9 @@ type redisClaims struct {
 	pending *pendingWrites
 	agenda  *redisAgenda
 	losses  *losses
-	restore []*Claim  // claims that Redis lost; only Maintain uses this and the next fields
-	forgot  time.Time // when forget last looked
-	denied  int       // claims made without Redis whose task turned out to be claimed already, since Maintain last said so
+	restore []*Claim     // claims that Redis lost; only Maintain uses this and the next field
+	forgot  time.Time    // when forget last looked
+	denied  atomic.Int64 // claims made without Redis whose task turned out to be claimed already, since Maintain last said so
 }
 
 // errIncomplete is the error for an unknown task that another replica may know.
@@ -35,7 +36,7 @@ func (c *redisClaims) Put(ctx context.Context, claim Claim) bool {
 		c.pending.add(claim.Team, func(ctx context.Context) error {
 			ours, err := c.put(ctx, &claim)
 			if err == nil && !ours {
-				c.denied++
+				c.denied.Add(1)
 			}
 			return err
 		})

@@ -44,12 +44,12 @@ func (c *redisClaims) Maintain(ctx context.Context) error {
 
 // toldDenied reports the claims that were denied late, and forgets them.
 func (c *redisClaims) toldDenied() error {
-	if c.denied == 0 {
+	denied := c.denied.Swap(0)
+	if denied == 0 {
 		return nil
 	}
-	defer func() { c.denied = 0 }()
 	return fmt.Errorf("tasks that the service named while Redis was away, and that had been claimed before: %d; "+
-		"what their later requests hold is charged when its lease ends", c.denied)
+		"what their later requests hold is charged when its lease ends", denied)
 }
 
 // forget drops the tasks that ended some time ago and those that the service has forgotten, unless Redis may lack
