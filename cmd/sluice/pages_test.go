@@ -195,3 +195,42 @@ func TestReadmeMapsTheSource(t *testing.T) {
 		}
 	}
 }
+
+var (
+	keyOfPackage  = regexp.MustCompile(`(?m)^//\t(sl1:[^\s,]+)`)
+	keyOfPage     = regexp.MustCompile("`((?:sl1:|…|:)[^`]+)`")
+	placeholderOf = regexp.MustCompile(`<[^>]*>|\b[A-Z]+\b|…`)
+)
+
+// wordsOfKey are the fixed words of a key's name: its team and other parts that vary are left out.
+func wordsOfKey(name string) string {
+	name = regexp.MustCompile(`\{(?:<owner>|<team>|TEAM|team)\}`).ReplaceAllString(name, "{}")
+	return strings.Join(slices.DeleteFunc(strings.Split(placeholderOf.ReplaceAllString(name, ""), ":"), func(word string) bool { return word == "" }), ":")
+}
+
+// TestTheArchitectureNamesTheKeysInRedis: each key that a package's comment lists is in the page's table.
+func TestTheArchitectureNamesTheKeysInRedis(t *testing.T) {
+	_, section, _ := strings.Cut(readRoot(t, "docs/architecture.md"), "\n## Keys in Redis\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	whole, ends := map[string]bool{}, []string{}
+	for _, name := range keyOfPage.FindAllStringSubmatch(section, -1) {
+		if strings.HasPrefix(name[1], "sl1:") {
+			whole[wordsOfKey(name[1])] = true
+		} else if words := wordsOfKey(name[1]); words != "" {
+			ends = append(ends, ":"+words)
+		}
+	}
+	listed := 0
+	for _, file := range []string{"cache/redis_store.go", "gateway/console/figures/kept.go", "policy/event/outbox/doc.go", "policy/limit/redisstore/doc.go"} {
+		for _, name := range keyOfPackage.FindAllStringSubmatch(readRoot(t, file), -1) {
+			words := wordsOfKey(name[1])
+			listed++
+			if !whole[words] && !slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(words, end) }) {
+				t.Errorf("docs/architecture.md lacks %s of %s", name[1], file)
+			}
+		}
+	}
+	if listed < 40 {
+		t.Errorf("%d keys were read", listed)
+	}
+}
