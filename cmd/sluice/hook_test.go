@@ -84,16 +84,16 @@ func TestCheckListsFaultyHooks(t *testing.T) {
 	if code, out := hookRun(t, environ, "check"); code != exitClean {
 		t.Errorf("%d, %s", code, out)
 	}
-	if code, out := hookRun(t, append(environ, "SLUICE_HOOK_NETWORKS=10.0.0.0/8"), "check"); code != exitFaulty || !strings.Contains(out, "hooks.jobs.url: got an address that is not public") {
+	if code, out := hookRun(t, append(environ, "SLUICE_HOOK_NETWORKS=10.0.0.0/8"), "check"); code != exitFaulty || !strings.Contains(out, "hooks.jobs.url of team search: got an address that is not public") {
 		t.Errorf("%d, %s", code, out)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "secret"), []byte("whsec_CANARY"), 0o600))
 	code, out := hookRun(t, environ, "check")
-	if code != exitFaulty || !strings.Contains(out, "hooks.jobs.secrets: the content is not whsec_") || strings.Contains(out, "CANARY") {
+	if code != exitFaulty || !strings.Contains(out, "hooks.jobs of team search: the file of its secret: the content is not whsec_") || strings.Contains(out, "CANARY") {
 		t.Errorf("%d, %s", code, out)
 	}
 	must(t, os.Remove(filepath.Join(dir, "secret")))
-	if code, out = hookRun(t, environ, "check"); code != exitFaulty || !strings.Contains(out, "hooks.jobs.secrets: no such file") {
+	if code, out = hookRun(t, environ, "check"); code != exitFaulty || !strings.Contains(out, "hooks.jobs of team search: the file of its secret: no such file") {
 		t.Errorf("%d, %s", code, out)
 	}
 }
@@ -116,7 +116,7 @@ func TestCheckListsFaultyHooksOfTheDirectory(t *testing.T) {
 		t.Errorf("%d, %s", code, out)
 	}
 	hook("missing")
-	if code, out := hookRun(t, environ, "check"); code != exitFaulty || !strings.Contains(out, "directory: hooks.tiles.secrets: no such file") {
+	if code, out := hookRun(t, environ, "check"); code != exitFaulty || !strings.Contains(out, "directory: hooks.tiles of team maps: the file of its secret: no such file") {
 		t.Errorf("%d, %s", code, out)
 	}
 }

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -59,17 +60,28 @@ func Routes(file func() *teams.File) event.Routes {
 }
 
 // Faults lists what is wrong with hooks beside their form: addresses that are never connected to, and files of secrets. Faults that several
-// teams have from the defaults are reported once.
+// teams have from the defaults are reported once, and name one of the teams.
 func Faults(file *teams.File, posting PosterConfig) (faults strictyaml.Faults) {
-	reported := map[strictyaml.Fault]bool{}
+	index := map[strictyaml.Fault]int{}
+	owners := map[int][]string{}
 	for _, of := range all(file) {
 		for i := range of.hooks {
 			for _, f := range faultsOf(&of.hooks[i], &posting) {
-				if !reported[f] {
-					reported[f] = true
-					faults = append(faults, f)
+				at, known := index[f]
+				if !known {
+					at = len(faults)
+					index[f], faults = at, append(faults, f)
+				}
+				if of.owner != event.Operators {
+					owners[at] = append(owners[at], of.owner)
 				}
 			}
+		}
+	}
+	for at, teams := range owners {
+		faults[at].Field += " of team " + teams[0]
+		if len(teams) > 1 {
+			faults[at].Field += fmt.Sprintf(" and %d more", len(teams)-1)
 		}
 	}
 	return faults
@@ -93,7 +105,7 @@ func faultsOf(h *event.Hook, posting *PosterConfig) (faults strictyaml.Faults) {
 			_, err = keyOf(content)
 		}
 		if err != nil {
-			faults = append(faults, strictyaml.Fault{Field: "hooks." + h.ID + ".secrets", Text: err.Error(), Allowed: allowedSecret})
+			faults = append(faults, strictyaml.Fault{Field: "hooks." + h.ID, Text: "the file of its secret: " + err.Error(), Allowed: allowedSecret})
 		}
 	}
 	return faults

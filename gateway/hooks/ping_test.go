@@ -65,9 +65,9 @@ teams: [{id: a}, {id: b}, {id: c, hooks: [{id: own, url: "https://10.0.0.1/", se
 		}
 		return "", errors.New("no such file")
 	}})
-	const want = "hooks.jobs.secrets: no such file, allowed: a readable file with nothing but whsec_ and 24 to 64 bytes in base64\n" +
-		"hooks.own.url: got an address that is not public, allowed: public ones, and the networks of SLUICE_HOOK_NETWORKS\n" +
-		"hooks.own.secrets: the content is not whsec_ and 24 to 64 bytes in base64, allowed: a readable file with nothing but whsec_ and 24 to 64 bytes in base64"
+	const want = "hooks.jobs of team a and 1 more: the file of its secret: no such file, allowed: a readable file with nothing but whsec_ and 24 to 64 bytes in base64\n" +
+		"hooks.own.url of team c: got an address that is not public, allowed: public ones, and the networks of SLUICE_HOOK_NETWORKS\n" +
+		"hooks.own of team c: the file of its secret: the content is not whsec_ and 24 to 64 bytes in base64, allowed: a readable file with nothing but whsec_ and 24 to 64 bytes in base64"
 	if faults.Error() != want {
 		t.Errorf("%v", faults)
 	}
