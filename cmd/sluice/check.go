@@ -27,7 +27,7 @@ import (
 // checkCommand is sluice check.
 type checkCommand struct {
 	Rules   bool           `help:"Print the table of request rules instead."`
-	Connect bool           `help:"Try whether Redis, the service, issuers and the names of hooks can be reached instead, a line each with the time it took. Costs nothing."`
+	Connect bool           `help:"Try whether Redis, the service, issuers, the mirror and the names of hooks can be reached instead, a line each with the time it took. Costs nothing."`
 	Through throughCommand `embed:""`
 }
 

@@ -240,6 +240,9 @@ func TestCheckThroughNothing(t *testing.T) {
 			t.Errorf("%s: %+v", about, got)
 		}
 	}
+	if got := command(t.Context(), nil, "check", "--through", "http://"+h.public+"/api/v1", "--key", write(t, "test"), "--silence", "1s"); !strings.Contains(got.stdout, "no such path; give its address without /api/v1") {
+		t.Errorf("with the path of the service: %+v", got)
+	}
 	for _, args := range [][]string{{"--through", "models.example", "--key", "-"}, {"--through", "http://127.0.0.1:1"}, {"--through", "http://127.0.0.1:1", "--key", "-", "--silence", "90ms"}} {
 		if got := command(t.Context(), nil, append([]string{"check"}, args...)...); got.code != exitFaulty {
 			t.Errorf("%q: %+v", args, got)

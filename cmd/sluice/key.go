@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/admin"
 	"sluice/gateway/console/remote"
 	"sluice/policy/teams"
@@ -115,6 +116,9 @@ func (k keyMintCommand) order(ctx context.Context, p program) error {
 		return err
 	}
 	answer, err := console.Call(ctx, http.MethodPost, remote.Reasoned(remote.TeamPath(k.Team, "keys"), k.Reason), body, "")
+	if refused, is := errors.AsType[remote.Problem](err); is && refused.Field == "owner" {
+		return fmt.Errorf("%w; without %sCONSOLE_URL this command prints the lines for the file", err, settings.Prefix)
+	}
 	if err != nil {
 		return err
 	}

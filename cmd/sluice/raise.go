@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -17,10 +18,10 @@ import (
 // raiseCommand is sluice raise. It has a flag for each unit.
 type raiseCommand struct {
 	Team     string       `required:"" placeholder:"T" help:"The team's id, of the teams file or the directory."`
-	Requests string       `placeholder:"N" xor:"unit" required:"" help:"How many requests more."`
-	Tokens   string       `placeholder:"N" xor:"unit" required:"" help:"How many tokens more."`
-	Images   string       `placeholder:"N" xor:"unit" required:"" help:"How many images more."`
-	Spend    string       `placeholder:"N" xor:"unit" required:"" help:"How much more spend, in the currency."`
+	Requests string       `placeholder:"N" xor:"unit" help:"How many requests more. Of this and the next three one is required."`
+	Tokens   string       `placeholder:"N" xor:"unit" help:"How many tokens more."`
+	Images   string       `placeholder:"N" xor:"unit" help:"How many images more."`
+	Spend    string       `placeholder:"N" xor:"unit" help:"How much more spend, in the currency."`
 	For      teams.Period `required:"" placeholder:"day|month" help:"Which quota of the team: that of the day or of the month."`
 	Until    *time.Time   `placeholder:"TIME" help:"When it ends, such as 2026-11-23T18:00:00Z; with the day or month if absent."`
 	Reason   string       `required:"" placeholder:"…" help:"Why, in up to 200 characters; kept in the audit."`
@@ -36,6 +37,9 @@ func (c raiseCommand) Run(ctx context.Context, p program, client *remote.Console
 		if order.Unit, order.Amount = unit.Names[i], []byte(amount); !order.Amount.IsValid() || order.Amount.Kind() != '0' {
 			return badUsage{fmt.Errorf("--%s: allowed: a number above 0", order.Unit)}
 		}
+	}
+	if order.Unit == "" {
+		return badUsage{errors.New("missing flags: --requests=N or --tokens=N or --images=N or --spend=N")}
 	}
 	body, err := json.Marshal(order)
 	if err != nil {

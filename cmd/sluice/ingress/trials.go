@@ -29,6 +29,8 @@ func (t *trial) reach(ctx context.Context) Finding {
 		f.Fault = "Sluice does not know the key"
 	case !isOurs(answer.header):
 		f.Fault = fmt.Sprintf("the answer, with status %d, is not Sluice's", answer.status)
+	case refusalIn(answer.header) == "route/path":
+		f.Fault = "Sluice has no such path; give its address without /api/v1 or /v1"
 	case answer.status != http.StatusOK || json.Unmarshal(answer.text, &t.seen) != nil:
 		f.Fault = fmt.Sprintf("Sluice answered with %d %s", answer.status, refusalIn(answer.header))
 	}
