@@ -244,8 +244,9 @@ var floorPlan = map[string]plan{
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
 	"gateway/console/chart": {ours: []string{"policy/unit"}, never: silent, timeless: true},
+	"gateway/console/teamform": {ours: []string{"policy", "policy/teams", "policy/unit"}, never: silent, timeless: true},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/chart", "gateway/console/figures", "gateway/console/why", "cache", "policy", "policy/account", "policy/event", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry", "telemetry/recent"},
+		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/chart", "gateway/console/figures", "gateway/console/teamform", "gateway/console/why", "cache", "policy", "policy/account", "policy/event", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry", "telemetry/recent"},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},

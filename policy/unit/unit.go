@@ -11,6 +11,9 @@ import (
 // Name is the name of a unit, in letters only: scripts and fields in Redis use it unchanged.
 type Name string
 
+// Title is the name with a capital.
+func (n Name) Title() string { return strings.ToUpper(string(n[:1])) + string(n[1:]) }
+
 // The names that code uses.
 const (
 	NameRequests Name = "requests"

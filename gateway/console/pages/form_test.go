@@ -136,3 +136,26 @@ func TestAnErrorStandsNearItsField(t *testing.T) {
 		t.Errorf("%d, the form has %v", w.Code, form)
 	}
 }
+
+// TestPagesSayWhatDefaultsRestrict: shadow mode, models and endpoints that a team has from the file's defaults are shown as its own are.
+func TestPagesSayWhatDefaultsRestrict(t *testing.T) {
+	g := day(12)
+	file, err := teams.Parse([]byte("defaults: {shadow: true, models: [llm-plus*], endpoints: [text]}\nteams: [{id: search}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.file = file
+	h := g.handler(operator)
+	for path, wants := range map[string][]string{
+		"/teams/search":      {"its limits refuse nothing", "Modelsllm-plus*", "Endpointstext"},
+		"/teams?only=shadow": {"search"},
+		"/new-team":          {"Empty: the default, llm-plus*.", "None ticked: the default, text.", "the default, on"},
+	} {
+		page := strings.Join(strings.Fields(textOf(parse(t, get(t, h, path)))), " ")
+		for _, want := range wants {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s lacks %q", path, want)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,6 +41,7 @@ type teamLine struct {
 
 // gallery is data for every page: its teams and the audit. galleryFigures has the rest.
 type gallery struct {
+	file      *teams.File // nil: an empty one
 	list      []teamLine
 	now       figures.Now
 	days      []figures.Row
@@ -75,7 +77,7 @@ func missing(text string) error { return &teams.Problem{Code: teams.CodeMissing,
 
 func (g *gallery) deps() pages.Deps {
 	return pages.Deps{
-		Teams: g, Raises: galleryRaises{g}, Figures: galleryFigures{g}, Config: func() pages.Config { return g.config }, Modes: g.modes, Prefix: prefix, File: func() *teams.File { return new(teams.File) },
+		Teams: g, Raises: galleryRaises{g}, Figures: galleryFigures{g}, Config: func() pages.Config { return g.config }, Modes: g.modes, Prefix: prefix, File: func() *teams.File { return cmp.Or(g.file, new(teams.File)) },
 		Currency: func() unit.Currency { return unit.Currency{Word: "CNY"} }, TraceURL: "https://traces.example/{trace}", Provider: "acme", Now: func() time.Time { return noon },
 	}
 }
@@ -281,6 +283,9 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 			f.ByKey, f.KeyLimits = keyUse(), keyStandings()
 		}
 		f.Concurrent, f.OpenTasks = figures.Count{Used: 3, Limit: 32}, figures.Count{Used: 19, Limit: 20}
+	}
+	if g.file != nil {
+		f.Team = g.file.Team(id)
 	}
 	if line.Refused > 0 {
 		f.Refusals = []figures.Refusal{{Name: "admit/quota", Count: line.Refused}, {Name: "inspect/rules", Count: 3}, {Name: "admit/rate", Count: 1}}

@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
+	"sluice/gateway/console/teamform"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -28,7 +29,7 @@ type keyView struct {
 	Changes   bool       // the person may change the key
 	Coming    bool       // the team is not in force yet at this replica
 	Limits    []limitRow // its own, then those of its team
-	Form      []group
+	Form      teamform.Form
 	Used      []figures.Row // the days with use, newest first
 	Total     figures.Use
 	Requests  chart.Figure
@@ -67,8 +68,8 @@ func (s keyPages) keyPage(r *http.Request, p access.Person, about *fault) (view,
 	v.Soon, v.MonthName = v.At.AddDate(0, 0, 14), v.At.UTC().Format("January")
 	v.addLimits(s.Currency().Word)
 	if v.Changes = v.Key != nil && t.Owner == teams.OwnerDirectory && p.MakesKeys(team, t.Flag("self_service")); v.Changes {
-		v.Form = keyForm()
-		fill(v.Form, v.Key.Members)
+		v.Form = teamform.Key()
+		v.Form.Fill(v.Key.Members)
 	}
 	out := view{page: "key", title: "Key " + id, data: v, back: &crumb{team, "/teams/" + url.PathEscape(team)}}
 	if about != nil {

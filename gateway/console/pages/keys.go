@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/teamform"
 	"sluice/policy/teams"
 )
 
@@ -28,8 +29,8 @@ func (s keyPages) formOf(r *http.Request, p access.Person) (v formView, members 
 	case at < 0:
 		return v, nil, errAbsent
 	}
-	v = formView{ID: t.ID, Key: t.Keys[at].ID, Version: t.ETag(), Groups: keyForm()}
-	fill(v.Groups, t.Keys[at].Members)
+	v = formView{ID: t.ID, Key: t.Keys[at].ID, Version: t.ETag(), Groups: teamform.Key()}
+	v.Groups.Fill(t.Keys[at].Members)
 	return v, t.Keys[at].Members, nil
 }
 
@@ -49,12 +50,12 @@ func (s keyPages) change(r *http.Request, p access.Person) (view, error) {
 		return view{}, err
 	}
 	v.Reason = r.PostFormValue("reason")
-	typed(v.Groups, r.PostForm)
-	_, err = s.Teams.ChangeKey(r.Context(), actor(r, p), v.ID, v.Key, changeOf(v.Groups), r.PostFormValue("version"))
+	v.Groups.Typed(r.PostForm)
+	_, err = s.Teams.ChangeKey(r.Context(), actor(r, p), v.ID, v.Key, v.Groups.Change(), r.PostFormValue("version"))
 	if err == nil {
 		return view{to: keyURL(v.ID, v.Key) + "?done=limited"}, nil
 	}
-	return v.again(err, r.PostFormValue("version"), keyForm(), members)
+	return v.again(err, r.PostFormValue("version"), teamform.Key(), members)
 }
 
 type mintedView struct {
@@ -75,9 +76,9 @@ func (s keyPages) mint(r *http.Request, p access.Person) (view, error) {
 		order.Expires = &at
 	}
 	id := r.PathValue("team")
-	limits := keyForm()
-	typed(limits, r.PostForm)
-	order.KeyMembers = (&teams.Key{Members: read(limits, nil)}).Written()
+	limits := teamform.Key()
+	limits.Typed(r.PostForm)
+	order.KeyMembers = (&teams.Key{Members: limits.Members(nil)}).Written()
 	made, err := s.Teams.Mint(r.Context(), actor(r, p), id, r.PostFormValue("version"), order)
 	if err != nil {
 		return s.after(r, p, "mint", "", sentTwice(err))

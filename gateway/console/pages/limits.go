@@ -43,7 +43,7 @@ func newLimitRow(s limit.Standing, at time.Time, currency string) limitRow {
 		row.Name = "Rate of " + string(s.Unit)
 		row.Terms = fmt.Sprintf("per %s, burst %s", s.Per, grouped(most))
 	} else {
-		row.Name = title(s.Unit) + map[teams.Period]string{teams.PeriodDay: " today", teams.PeriodMonth: " this month"}[s.Period]
+		row.Name = s.Unit.Title() + map[teams.Period]string{teams.PeriodDay: " today", teams.PeriodMonth: " this month"}[s.Period]
 	}
 	if s.Unit == unit.NameSpend && currency != "" {
 		row.Name += ", " + currency

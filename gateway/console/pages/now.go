@@ -52,7 +52,7 @@ func wrongs(list []figures.Fault) (all []wrong) {
 		case "hook":
 			w.Title, w.URL = "Hook "+f.Subject, "/events?"+url.Values{"hook": {f.Subject}}.Encode()
 		case "process":
-			w.Title = title(unit.Name(f.Subject))
+			w.Title = unit.Name(f.Subject).Title()
 			w.Text = strings.TrimPrefix(f.Text, w.Title+" ") // such as "Redis has been away"
 		}
 		if f.Subject == "" && f.Kind != "service" || f.Subject == "the house" { // several more faults, or no team

@@ -204,5 +204,3 @@ func nameOfKind(name string) string {
 	kind, size, _ := strings.Cut(name, " ")
 	return strings.TrimSpace(kind + " " + price.SizeText(size))
 }
-
-func title(name unit.Name) string { return strings.ToUpper(string(name[:1])) + string(name[1:]) }

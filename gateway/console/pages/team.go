@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/chart"
 	"sluice/gateway/console/figures"
+	"sluice/gateway/console/teamform"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -19,15 +20,17 @@ import (
 type teamView struct {
 	teams.Spec
 	figures.TeamFigures
-	Coming                       bool // not yet in force at this replica
+	Coming                       bool     // not yet in force at this replica
+	Shadow                       bool     // it, and what the team may use, have the file's defaults if the team is in force
+	Models, Endpoints            []string // none: all models, and all endpoints but other
 	Editable, MakesKeys, Adjusts bool
 	Limits                       []limitRow
-	Tags                         []limitRow // of the tag's values, fullest first
-	MoreTags                     int64      // hidden values
-	KeyRows                      []limitRow // of the keys with limits of their own, fullest first
-	KeyForm                      []group    // the own limits of a new key
-	MoreKeys                     int64      // hidden rows of the month by key
-	KeysURL                      string     // of the month by key
+	Tags                         []limitRow    // of the tag's values, fullest first
+	MoreTags                     int64         // hidden values
+	KeyRows                      []limitRow    // of the keys with limits of their own, fullest first
+	KeyForm                      teamform.Form // the own limits of a new key
+	MoreKeys                     int64         // hidden rows of the month by key
+	KeysURL                      string        // of the month by key
 	Spend, Requests              chart.Figure
 	Total                        figures.Use // of the days
 	MoneyURL                     string
@@ -65,6 +68,10 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 		return view{}, err
 	}
 	v := teamView{Spec: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: about, Form: r.PostForm, Units: unit.Names}
+	v.Shadow, v.Models, v.Endpoints = t.Flag("shadow"), t.Words("models"), t.Words("endpoints")
+	if f.Team != nil {
+		v.Shadow, v.Models, v.Endpoints = f.Team.Shadow, words(f.Team.Models), words(f.Team.Endpoints)
+	}
 	directory := t.Owner == teams.OwnerDirectory
 	v.Soon, v.Midnight = v.At.AddDate(0, 0, 14), midnight(v.At).Format(time.RFC3339)
 	v.Editable, v.MakesKeys, v.Adjusts = directory && p.Changes(), directory && p.MakesKeys(id, t.Flag("self_service")), p.Changes()
@@ -80,8 +87,8 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	}
 	v.Tags, v.MoreTags = partRows(f.Tags, v.At, s.Currency().Word)
 	v.KeyRows, _ = partRows(f.KeyLimits, v.At, s.Currency().Word)
-	if v.KeyForm = keyForm(); about.Under("mint") {
-		typed(v.KeyForm, r.PostForm)
+	if v.KeyForm = teamform.Key(); about.Under("mint") {
+		v.KeyForm.Typed(r.PostForm)
 		mark(v.KeyForm, about)
 	}
 	v.ByKey = f.ByKey[:min(len(f.ByKey), shownParts)]
@@ -105,6 +112,14 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 		out.status = about.Status()
 	}
 	return out, nil
+}
+
+// words returns a list as texts.
+func words[T ~string](list []T) (all []string) {
+	for _, word := range list {
+		all = append(all, string(word))
+	}
+	return all
 }
 
 // limitsOf counts the limits of a unit.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/teamform"
 	"sluice/policy/teams"
 )
 
@@ -17,10 +18,10 @@ type formView struct {
 	New, Lost   bool   // Lost: another person saved meanwhile
 	Away        bool   // nothing can be saved at the moment
 	Version     string
-	Groups      []group
+	Groups      teamform.Form
 	Kept        []string // members that the form does not know
 	Error       string
-	ErrorAt     *field // the field that the error is about; nil: none
+	ErrorAt     *teamform.Field // the field that the error is about; nil: none
 	Reason      string
 	Action      string
 }
@@ -48,9 +49,9 @@ func (s teamPages) newTeam(r *http.Request, p access.Person) (view, error) {
 }
 
 // emptyForm returns the form of a team, with the defaults in force.
-func (s teamPages) emptyForm() []group {
-	groups := teamForm()
-	inForce(groups, s.File().Defaults())
+func (s teamPages) emptyForm() teamform.Form {
+	groups := teamform.Team()
+	groups.Defaults(s.File().Defaults())
 	return groups
 }
 
@@ -61,8 +62,8 @@ func (s teamPages) createTeam(r *http.Request, p access.Person) (view, error) {
 	}
 	v := formView{New: true, Groups: s.emptyForm(), ID: strings.TrimSpace(r.PostFormValue("id"))}
 	v.Reason = r.PostFormValue("reason")
-	typed(v.Groups, r.PostForm)
-	_, err := s.Teams.Create(r.Context(), actor(r, p), teams.Spec{ID: v.ID, Members: read(v.Groups, nil)})
+	v.Groups.Typed(r.PostForm)
+	_, err := s.Teams.Create(r.Context(), actor(r, p), teams.Spec{ID: v.ID, Members: v.Groups.Members(nil)})
 	if err == nil {
 		return view{to: "/teams/" + url.PathEscape(v.ID) + "?done=created"}, nil
 	}
@@ -95,10 +96,10 @@ func (s teamPages) formOf(r *http.Request, p access.Person) (formView, teams.Spe
 		return formView{}, t, errOfFile
 	}
 	v := formView{ID: t.ID, Version: t.ETag(), Groups: s.emptyForm()}
-	fill(v.Groups, t.Members)
+	v.Groups.Fill(t.Members)
 	for name := range t.Members {
 		known := false
-		each(v.Groups, func(f *field) { known = known || f.member() == name })
+		v.Groups.Each(func(f *teamform.Field) { known = known || f.Member() == name })
 		if !known {
 			v.Kept = append(v.Kept, name)
 		}
@@ -114,22 +115,22 @@ func (s teamPages) changeTeam(r *http.Request, p access.Person) (view, error) {
 		return view{}, err
 	}
 	v.Reason = r.PostFormValue("reason")
-	typed(v.Groups, r.PostForm)
-	_, err = s.Teams.Replace(r.Context(), actor(r, p), teams.Spec{ID: t.ID, Members: read(v.Groups, t.Members)}, r.PostFormValue("version"))
+	v.Groups.Typed(r.PostForm)
+	_, err = s.Teams.Replace(r.Context(), actor(r, p), teams.Spec{ID: t.ID, Members: v.Groups.Members(t.Members)}, r.PostFormValue("version"))
 	if err == nil {
 		return view{to: "/teams/" + url.PathEscape(t.ID) + "?done=changed"}, nil
 	}
-	return v.again(err, r.PostFormValue("version"), teamForm(), t.Members)
+	return v.again(err, r.PostFormValue("version"), teamform.Team(), t.Members)
 }
 
 // again shows a form that was not saved. If another person saved first, it shows the value in force beside each field that differs, so
 // that saving again overwrites it knowingly.
-func (v formView) again(err error, version string, current []group, members map[string]json.RawMessage) (view, error) {
+func (v formView) again(err error, version string, current teamform.Form, members map[string]json.RawMessage) (view, error) {
 	if faultOf(err).Code != teams.CodeLost {
 		v.Version = version
 		return v.refused(err)
 	}
-	fill(current, members)
+	current.Fill(members)
 	for g := range current {
 		for i, is := range current[g].Fields {
 			if f := &v.Groups[g].Fields[i]; f.Value != is.Value {
@@ -150,7 +151,7 @@ func (v formView) refused(err error) (view, error) {
 	v.Error = about.Sentence()
 	if v.New && about.Field == "id" {
 		v.IDError = v.Error
-		v.ErrorAt = &field{Name: "id", Label: "Id"}
+		v.ErrorAt = &teamform.Field{Name: "id", Label: "Id"}
 	}
 	if f := mark(v.Groups, about); v.ErrorAt == nil {
 		v.ErrorAt = f
@@ -159,8 +160,8 @@ func (v formView) refused(err error) (view, error) {
 }
 
 // mark sets a fault at the first field that it is about, and returns the field; nil: none.
-func mark(groups []group, about *fault) (marked *field) {
-	each(groups, func(f *field) {
+func mark(groups teamform.Form, about *fault) (marked *teamform.Field) {
+	groups.Each(func(f *teamform.Field) {
 		if marked == nil && (f.Name == about.Field || within(about.Field, f.Name)) {
 			f.Error, marked = about.Sentence(), f
 		}

@@ -40,6 +40,7 @@ type teamRow struct {
 	Working int       // keys
 	Near    *limitRow // the nearest limit; nil: none
 	Ends    bool      // a key ends soon
+	Shadow  bool      // also by the file's defaults
 }
 
 // near returns the use of the nearest limit, in per cent; -1: there is none.
@@ -52,7 +53,7 @@ func (t *teamRow) near() int {
 
 // state orders teams that do not work first, then those in shadow.
 func (t *teamRow) state() int {
-	return slices.IndexFunc([]string{"removing", "disabled", "shadow", ""}, func(flag string) bool { return flag == "" || t.Flag(flag) })
+	return slices.IndexFunc([]string{"removing", "disabled", "shadow", ""}, func(flag string) bool { return flag == "" || t.Flag(flag) || flag == "shadow" && t.Shadow })
 }
 
 // teamRows returns the teams that the person sees, and the house's nearest limit; nil: none. It reads teams and figures concurrently. With
@@ -69,6 +70,9 @@ func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow,
 	now := deps.Now()
 	for i := range all {
 		row := teamRow{Spec: all[i], TeamUse: lines[all[i].ID]}
+		if in := deps.File().Team(row.ID); in != nil {
+			row.Shadow = in.Shadow
+		}
 		row.Near = newNearRow(row.Nearest)
 		for _, k := range row.Keys {
 			if !k.Disabled && (k.Expires.IsZero() || k.Expires.After(now)) {
@@ -128,7 +132,7 @@ var teamOrders = map[string]func(a, b *teamRow) int{
 var teamChips = map[string]func(t *teamRow) bool{
 	"near":     func(t *teamRow) bool { return t.near() >= 80 },
 	"refused":  func(t *teamRow) bool { return t.Refused > 0 },
-	"shadow":   func(t *teamRow) bool { return t.Flag("shadow") },
+	"shadow":   func(t *teamRow) bool { return t.Shadow },
 	"disabled": func(t *teamRow) bool { return t.Flag("disabled") },
 	"ending":   func(t *teamRow) bool { return t.Ends },
 }

@@ -71,7 +71,7 @@ var functions = template.FuncMap{
 	"counts":  counts,
 	"beside":  beside,
 	"narrow":  narrow,
-	"title":   title,
+	"title":   unit.Name.Title,
 	"kind":    nameOfKind,
 	"rate":    significant,
 	"span":    span,
