@@ -68,6 +68,27 @@ func TestATaskStaysWithTheFirstHold(t *testing.T) {
 	})
 }
 
+// What a stream counted is known to the replica that settles the task.
+func TestReplicasKnowWhatAStreamCounted(t *testing.T) {
+	forms(t, func(t *testing.T, open func() *replica) {
+		a, b := open(), open()
+		a.put("search", "t1")
+		claim := a.get("search", "t1")
+		answer := cache.Answer{Task: "t1", Status: cache.Running, Streamed: `{"usage":{"image_count":1}}`}
+		if heard, err := a.Hear(t.Context(), &claim, answer, claim.Body, 0); err != nil || heard.Answer != answer {
+			t.Fatalf("%+v, %v", heard.Answer, err)
+		}
+		time.Sleep(2 * time.Millisecond) // the other's is not fresh any more
+		if got := b.get("search", "t1"); got.Answer.Streamed != answer.Streamed {
+			t.Errorf("the other replica has %+v", got.Answer)
+		}
+		a.schedule("search", "t1")
+		if due := b.due(1); len(due) != 1 || due[0].Answer.Streamed != answer.Streamed {
+			t.Errorf("due are %+v", due)
+		}
+	})
+}
+
 // An answer that was overtaken on its way does not reset the state.
 func TestStatusNeverGoesBack(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/policy/event"
+	"sluice/policy/limit"
 )
 
 // hooked gives a team a hook for the ends of tasks.
@@ -149,5 +150,51 @@ func TestNothingIsWrittenForNobody(t *testing.T) {
 	h.poll("t1")
 	if got := h.ends("search"); got != nil {
 		t.Errorf("told %q", got)
+	}
+}
+
+// What a stream counted is charged where somebody waits for the pictures and no query tells more: the task has succeeded, and costs no
+// estimate.
+func TestAStreamsCountIsKeptForTheEnd(t *testing.T) {
+	status := func(of string) string { return `"task_id":"t1","task_status":"` + of + `",` }
+	stream := events(interleaved(0, `null`, status("RUNNING")), interleaved(1, `"stop"`, status("SUCCEEDED")))
+	for about, tt := range map[string]struct {
+		query string
+		by    string
+	}{
+		"the service does not know the task": {`{"request_id":"r","output":{"task_id":"t1","task_status":"UNKNOWN"}}`, "stream"},
+		"it runs for ever":                   {task("t1", "RUNNING", ""), "stream"},
+		"it succeeded, and nothing counted":  {task("t1", "SUCCEEDED", ""), "finisher"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			h, clock := tasked(t, says(200, streamType, stream, map[string]string{"t1": tt.query}), limited("quotas: {images: {month: 9}}"), hooked, func(p *plan) {
+				p.teams, p.config.TaskTTL = "prices: [{model: \"*\", image: 0.5}]\n", 4*time.Hour
+			})
+			h.try(imagePath, interleavedBody, streamed()...)
+			h.records.await(t, 1)
+			for range 3 {
+				clock.move(time.Minute)
+				h.gateway.Finish(t.Context())
+				clock.move(time.Minute)
+				h.poll("t1")
+			}
+			clock.move(4 * time.Hour)
+			for range 3 {
+				h.gateway.Finish(t.Context())
+				clock.move(time.Minute)
+			}
+			rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-26*time.Hour), 3)})
+			if err != nil || len(rows) != 1 || rows[0].Used != (limit.Amounts{1, 0, 1, 500_000_000}) || rows[0].Estimated != (limit.Amounts{}) || rows[0].Kinds == "" {
+				t.Errorf("%+v, %v", rows, err)
+			}
+			told := h.ends("search")
+			if len(told) != 1 || !strings.HasPrefix(told[0], `task.succeeded {"task_id":"t1"`) || !strings.Contains(told[0], `"flag":"exact"`) {
+				t.Errorf("told %q", told)
+			}
+			wantMembers(t, h.settled(t), map[string]any{"task": "t1", "outcome": "succeeded", "settled_by": tt.by})
+			if log := h.log.String(); strings.Contains(log, "charged as held") {
+				t.Error(log)
+			}
+		})
 	}
 }

@@ -37,6 +37,9 @@ func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
 	s.unknown = s.repeats != nil && ending.Reached && ending.Doubtful() // charged or not: it must not be repeated
 	switch flag {
 	case telemetry.FlagTask: // the task's end settles it
+		if ending.Counts() {
+			a.tasks.Streamed(context.WithoutCancel(ctx), s.Team, s.Task, &s.reading)
+		}
 		_ = a.deps.Balances.Extend(context.WithoutCancel(ctx), s.held, a.tasks.Lease()) // Balances retry it until it succeeds
 	case telemetry.FlagUnknown: // the service may have done the work: the hold stays, and is charged when its lease ends
 		s.unknown = true

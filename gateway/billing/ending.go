@@ -48,7 +48,7 @@ func (e *Ending) Charge(c *limit.Charge, p *Pricing) (flag string) {
 	switch {
 	case !e.Reached:
 		return telemetry.FlagNotSent
-	case e.Claimed && !(read.Frames > 0 && (e.TellsAll() && !e.Awaited || e.taskFailed())):
+	case e.Claimed && !(e.Counts() && !e.Awaited || read.Frames > 0 && e.taskFailed()):
 		return telemetry.FlagTask
 	case e.Status == 0, e.Creates && e.Doubtful(), e.isCutError():
 		return telemetry.FlagUnknown
@@ -66,6 +66,9 @@ func (e *Ending) Charge(c *limit.Charge, p *Pricing) (flag string) {
 	}
 	return e.measure(c, p)
 }
+
+// Counts reports whether a stream counted what its task made, and ended it.
+func (e *Ending) Counts() bool { return e.Reading.Frames > 0 && e.TellsAll() }
 
 // isCutError reports whether the answer is a server error without its end: what was worked for it is unknown.
 func (e *Ending) isCutError() bool {

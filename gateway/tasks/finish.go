@@ -87,21 +87,30 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 	}
 }
 
-// chargeUnheard charges a task as held. The task is forgotten only once the charge is taken, so that another replica finds it, and writes
+// chargeUnheard charges a task whose end no query showed. The task is forgotten only once the charge is taken, so that another replica finds it, and writes
 // its event, if this process dies before.
 func (t *Tasks) chargeUnheard(ctx context.Context, claim *cache.Claim) {
 	if !t.unsettled.add(claim) {
 		return
 	}
-	end := &End{Outcome: "unheard", Answer: claim.Answer, Estimated: true, By: ByLease}
-	end.Amounts, end.Bill = billing.HeldByTask(&claim.Hold)
-	charged := *claim // it outlives the caller's
+	end, charged := t.unheard(claim), *claim // it outlives the caller's
 	t.charge(ctx, &charged, end, func(first bool) {
-		if first {
+		if first && end.By == ByLease {
 			t.deps.Logger.Warn("the end of a task was never seen; charged as held",
 				slog.String("team", charged.Team), slog.String("task", charged.Task), slog.Int64("images", charged.Hold.Images), slog.Int64("tokens", charged.Hold.Tokens))
 		}
 		t.unsettled.remove(charged.Team, charged.Task)
 		_ = t.deps.Claims.Forget(context.WithoutCancel(ctx), &charged) // if it fails, the task is handed out again and found settled
 	}, func() { t.unsettled.remove(charged.Team, charged.Task) }) // the task is handed out again
+}
+
+// unheard is the end of a task that no query showed: that in the stream of its creation, or else it is charged as held.
+func (t *Tasks) unheard(claim *cache.Claim) *End {
+	if ended := claim.Answer; ended.Streamed != "" {
+		ended.Status = cache.Succeeded
+		return t.endOf(claim, ended, nil, ByStream)
+	}
+	end := &End{Outcome: "unheard", Answer: claim.Answer, Estimated: true, By: ByLease}
+	end.Amounts, end.Bill = billing.HeldByTask(&claim.Hold)
+	return end
 }

@@ -95,6 +95,7 @@ func (q *queries) query(ctx context.Context, last PollAnswer, by Origin) PollAns
 	reply, err := q.deps.Query(claim, by)
 	last.Took, last.UpstreamStatus, last.UpstreamID = q.deps.Now().Sub(begun), reply.Status, reply.UpstreamID
 	answer, queries, who := cache.ReadAnswer(reply.Body, q.config.Zone), 0, ByPoll
+	answer.Streamed = claim.Answer.Streamed
 	if err != nil || reply.Status != http.StatusOK || !hasState(&answer, claim.Task) {
 		q.release(ctx, claim, q.config.Interval)
 		return last

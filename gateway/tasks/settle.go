@@ -64,11 +64,12 @@ func (e *End) Cost(m unit.Money) telemetry.Cost {
 // endOf reads how a task ended from its last answer.
 func (s *settler) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by string) *End {
 	reading := read(body)
-	reading.Usage.Cover(s.deps.Cover)
-	end := &End{Outcome: Outcome(ended.Status), Answer: ended, Usage: reading.Usage, By: by, body: body}
+	end := &End{Outcome: Outcome(ended.Status), Answer: ended, By: by, body: body}
 	if end.count(claim, &reading) {
 		s.deps.Contradicts(limit.RequestOf(claim.Hold.ID), claim.Team, claim.Model)
 	}
+	end.Usage = reading.Usage
+	end.Usage.Cover(s.deps.Cover)
 	return end
 }
 
@@ -80,9 +81,12 @@ func read(body []byte) meter.Reading {
 }
 
 // count fills in what a task is charged for its last answer, and reports whether the usage there contradicts itself. If the answer does
-// not count what was made, what was held is the estimate.
+// not count what was made, the stream of its creation does, if it ended the task; else what was held is the estimate.
 func (e *End) count(claim *cache.Claim, reading *meter.Reading) (contradicts bool) {
 	known := billing.Tells(reading, claim.Hold.Governed, true) // on a path that may make anything, also tokens
+	if streamed := e.Answer.Streamed; e.Answer.Status == cache.Succeeded && streamed != "" && !known {
+		*reading, known = read([]byte(streamed)), true
+	}
 	if !known && e.Answer.Status == cache.Succeeded && !billing.Forwarded(&claim.Hold) {
 		e.Amounts, e.Bill = billing.HeldByTask(&claim.Hold)
 		e.Estimated = true
