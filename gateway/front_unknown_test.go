@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/policy/limit"
 )
 
 // counting counts the requests of a service, and answers each.
@@ -127,6 +128,38 @@ func TestFrontChargedChatIsNotRepeated(t *testing.T) {
 			got, err := l.ask(c.path, c.body)
 			if err != nil || asked.Load() != 1 || got.status != http.StatusBadGateway || got.header.Get("X-Should-Retry") != "false" {
 				t.Errorf("%d generations, %d %v, %v", asked.Load(), got.status, got.header, err)
+			}
+		})
+	}
+}
+
+// An error of the service that counts what was used is charged, and so not repeated; one that counts nothing may be, and so may a refusal
+// that another try can avoid.
+func TestFrontChargedErrorIsNotRepeated(t *testing.T) {
+	const counted = `"usage":{"input_tokens":9000,"output_tokens":100}`
+	frame := func(status int, more string) string {
+		return fmt.Sprintf("event:error\n:HTTP_STATUS/%d\ndata:{\"code\":\"InternalError\",\"message\":\"m\"%s}\n\n", status, more)
+	}
+	stream := strings.Replace(frontChat, "{", `{"stream":true,`, 1)
+	for about, c := range map[string]struct {
+		body   string
+		status int // of the service's answer
+		answer string
+		final  bool
+	}{
+		"an error that counts":               {frontChat, 500, `{"code":"InternalError","message":"m",` + counted + `}`, true},
+		"an error that counts nothing":       {frontChat, 500, `{"code":"InternalError","message":"m"}`, false},
+		"a refusal that counts":              {frontChat, 429, `{"code":"Throttling","message":"m",` + counted + `}`, false},
+		"an error in a stream that counts":   {stream, 200, frame(500, ","+counted), true},
+		"an error in a stream, no count":     {stream, 200, frame(500, ""), false},
+		"a refusal in a stream, that counts": {stream, 200, frame(429, ","+counted), false},
+	} {
+		t.Run(about, func(t *testing.T) {
+			h := fronted(t, says(c.status, map[bool]string{true: streamType, false: "application/json"}[c.status == 200], c.answer, nil))
+			got := h.ask("POST", frontChats, c.body)
+			charged := h.records.await(t, 1)[0].Cost.Amounts[limit.Tokens]
+			if final := got.header.Get("X-Should-Retry") == "false"; got.status < 400 || final != c.final || (charged > 0) != strings.Contains(c.answer, "usage") {
+				t.Errorf("%d %v, %d tokens are charged: %s", got.status, got.header, charged, got.body)
 			}
 		})
 	}

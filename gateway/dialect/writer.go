@@ -32,6 +32,8 @@ type Writer struct {
 	Task string
 	// Final asks the client's library not to repeat the request, because a repeat would fail or pay again.
 	Final bool
+	// Counted reports whether the service has counted work, which a repeat after its error would pay again; nil: it has not.
+	Counted func() bool
 	// Memory is the budget for an answer of more than 4 MiB that is no stream; nil: there is always memory.
 	Memory Memory
 	// Whole translates an answer that is no chat; nil: others translate it, or it is in the client's form already.
@@ -281,7 +283,8 @@ func (w *Writer) send(status int, media []string) {
 	if w.Task != "" {
 		h["Sluice-Task"] = []string{w.Task}
 	}
-	if status >= http.StatusBadRequest && (w.Final || isLong(h.Get("Retry-After"))) {
+	paid := status >= http.StatusInternalServerError && w.Counted != nil && w.Counted()
+	if status >= http.StatusBadRequest && (w.Final || paid || isLong(h.Get("Retry-After"))) {
 		h["X-Should-Retry"] = never
 	}
 	w.client.under.WriteHeader(status)
