@@ -38,6 +38,7 @@ type demoCommand struct {
 // Run runs a gateway that needs no setup, with a simulated service and two teams, on loopback and in memory. Standard
 // output can be pasted into a shell; the log goes to standard error.
 func (d demoCommand) Run(ctx context.Context, p program) error {
+	outliveReaders()
 	service, err := listen(ctx, "the simulator", "127.0.0.1:0")
 	if err != nil {
 		return err

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	"sluice/cmd/sluice/settings"
 )
@@ -21,6 +23,10 @@ type program struct {
 	environ        []string // in the form of os.Environ
 	stdout, stderr io.Writer
 }
+
+// outliveReaders lets the process live on when the reader of its standard output or standard error is gone: a write then only fails. A
+// gateway drains and settles before it ends.
+func outliveReaders() { signal.Ignore(syscall.SIGPIPE) }
 
 // badUsage is a faulty command line.
 type badUsage struct{ error }

@@ -44,6 +44,7 @@ type serveCommand struct{}
 
 // Run serves until ctx ends, with settings from the environment.
 func (serveCommand) Run(ctx context.Context, p program) error {
+	outliveReaders()
 	hangups := make(chan os.Signal, 1) // a buffer of one suffices: the file is read after the last signal
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
