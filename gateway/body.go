@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/gateway/loads"
 	"sluice/gateway/refusal"
 	"sluice/gateway/wire"
 )
@@ -67,15 +68,13 @@ func (u *upload) read() ([]byte, error) {
 	for {
 		n, err := u.readSome(buf[len(buf):cap(buf)], len(buf))
 		buf = buf[:len(buf)+n]
-		switch {
-		case int64(len(buf)) > u.maxBody:
-			return buf, refuseTooLarge(u.maxBody)
+		switch have := int64(len(buf)); {
 		case err == io.EOF:
 			return buf, nil
 		case err != nil:
 			return buf, u.explain(err, len(buf))
-		case int64(len(buf)) == u.declared:
-			return buf, u.end()
+		case have == u.declared, have == u.maxBody:
+			return buf, u.end(len(buf))
 		case len(buf) == cap(buf):
 			larger, err := u.grow(buf)
 			if err != nil {
@@ -86,13 +85,17 @@ func (u *upload) read() ([]byte, error) {
 	}
 }
 
-// end reads the EOF after the declared last byte; the server holds the body open until then.
-func (u *upload) end() error {
-	var one [1]byte
-	if _, err := u.from.Read(one[:]); err != nil && err != io.EOF {
-		return u.explain(err, int(u.declared))
+// end reads the EOF after the last byte that is declared or permitted; the server holds the body open until then.
+func (u *upload) end(have int) error {
+	var more [1]byte
+	switch _, err := io.ReadFull(u.from, more[:]); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return refuseTooLarge(u.maxBody)
+	default:
+		return u.explain(err, have)
 	}
-	return nil
 }
 
 // readSome reads with a deadline that grows with the bytes so far.
@@ -105,7 +108,7 @@ func (u *upload) readSome(p []byte, have int) (int, error) {
 // grow returns a larger buffer with the bytes of buf in it. It takes the size from the budget first. The state keeps the pooled
 // buffer.
 func (u *upload) grow(buf []byte) ([]byte, error) {
-	size := min(u.nextSize(int64(cap(buf))), u.maxBody+1) // one more byte shows that the body is too large
+	size := min(u.nextSize(int64(cap(buf))), u.maxBody)
 	if !u.state.share.Take(size - int64(cap(buf))) {
 		return nil, refuseOutOfMemory()
 	}
@@ -146,6 +149,14 @@ func refuseTooLarge(limit int64) error {
 
 func refuseOutOfMemory() error {
 	return refusal.New(refusal.Memory).Say("The memory for request bodies is in use; send the request again.").Retry(time.Second)
+}
+
+// refuseUnmade refuses a body for lack of memory for the service's request that is made of it.
+func refuseUnmade(share *loads.Share) error {
+	if all, most := share.Lacks(); all > most {
+		return refusal.New(refusal.Large).Say("The body and the service's request that is made of it have together %d bytes, allowed %d.", all, most)
+	}
+	return refuseOutOfMemory()
 }
 
 func isOutOfMemory(err error) bool {

@@ -124,6 +124,27 @@ func TestEarlyAnswersEnd(t *testing.T) {
 	}
 }
 
+// A body of any permitted length fits into the smallest permitted budget, also if its length is not declared.
+func TestBodiesFitIntoTheSmallestBudget(t *testing.T) {
+	const most = 1_000_000
+	h := build(t, func(p *plan) { p.config.MaxBody, p.config.BodyBudget, p.sim.KeepBody = most, 2*most, -1 })
+	padding := len(textBody) - len("rivers")
+	for _, n := range []int{most / 2, most * 3 / 5, most - 1, most, most + 1} {
+		for _, declared := range []bool{true, false} {
+			r := h.request("POST", textPath, strings.Replace(textBody, "rivers", strings.Repeat("x", n-padding), 1))
+			if !declared {
+				r.ContentLength = -1
+			}
+			if got := h.send(r); (got.status == http.StatusOK) != (n <= most) || n > most && got.status != http.StatusRequestEntityTooLarge {
+				t.Errorf("%d bytes, declared %v: %d %s", n, declared, got.status, got.body)
+			}
+		}
+	}
+	if n := h.gateway.BodiesInMemory(); n != 0 {
+		t.Errorf("%d bytes are held", n)
+	}
+}
+
 // The same for requests refused by their size, while the gateway stops, and by net/http itself.
 func TestEarlyRefusalsEnd(t *testing.T) {
 	parallel(t)

@@ -70,7 +70,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 			}
 			request, err := kind.read(r, s, known)
 			if errors.Is(err, conversation.ErrNoRoom) {
-				return refuseOutOfMemory()
+				return refuseUnmade(&s.share)
 			}
 			if err == nil && request.Base64 && !f.fetcher.Allowed() {
 				err = openai.OnlyAddresses()

@@ -64,6 +64,26 @@ func TestFrontWaitsWithoutTheBody(t *testing.T) {
 	}
 }
 
+// A form is held together with the service's request, which has its pictures as Base64. If both can never fit into the team's half of
+// the budget, the client is not asked to repeat the request.
+func TestFrontFormsThatNeverFit(t *testing.T) {
+	h := painting(t, func(p *plan) { p.config.MaxBody, p.config.BodyBudget = 1<<20, 2<<20 })
+	for pictures, status := range map[int]int{6: http.StatusOK, 14: http.StatusRequestEntityTooLarge} { // of 64 KiB each
+		body, kind := form(t, "one", "model", "gen2.6-image", "prompt", "Winter")
+		body = strings.Replace(body, "\r\n--one--", strings.Repeat("\x00", pictures<<16)+"\r\n--one--", 1)
+		got := h.ask("POST", frontEdits, body, "Content-Type", kind)
+		if got.status != status {
+			t.Errorf("%d: %d %s", pictures, got.status, got.body)
+		}
+		if status != http.StatusOK && (got.header.Get("Sluice-Refusal") != "inspect/large" || !strings.Contains(got.body, "together 21")) {
+			t.Errorf("%v %s", got.header, got.body)
+		}
+	}
+	if n := h.gateway.BodiesInMemory(); n != 0 {
+		t.Errorf("%d bytes are held", n)
+	}
+}
+
 // While the service works on a chat, the budget has what was sent to it, and no longer what the client sent.
 func TestFrontChatsHoldOneBody(t *testing.T) {
 	hold := make(chan struct{})

@@ -226,7 +226,7 @@ var mutations = []mutation{
 	{about: "a wrong media type is no broken request", file: "gateway/observe.go", old: "refusal.Large.Name, refusal.Media.Name,", new: "refusal.Large.Name,"},
 	{about: "a preflight is routed by its own method", file: "gateway/wire/client.go", old: "return asked[0], true", new: "return r.Method, true"},
 	{about: "a refused body is drained without a deadline", file: "gateway/body.go", old: "_ = w.control.SetReadDeadline(now.Add(w.bounds.lingerTime))", new: ""},
-	{about: "a body may be one byte too large", file: "gateway/body.go", old: "case int64(len(buf)) > u.maxBody:", new: "case int64(len(buf)) > u.maxBody+1:"},
+	{about: "a body may be one byte too large", file: "gateway/body.go", old: "return buf, u.end(len(buf))", new: "return buf, nil"},
 	{about: "a body's buffer comes back while the body is still sent", file: "gateway/upstream/conn.go", old: "\tc.sending.await()\n", new: ""},
 	{about: "a buffer that requests have needed is dropped", file: "gateway/wire/buffers.go", old: "for range s.least {", new: "for range len(s.buffers) {"},
 	{about: "a connection is used again although a deadline may stand on it", file: "gateway/upstream/exchange.go", old: "b.reusable = false //", new: "//"},

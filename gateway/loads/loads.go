@@ -50,6 +50,7 @@ type Share struct {
 	slot *limit.Slots // of the team; nil: it does not count among the requests in flight
 	key  *limit.Slots // of its key, as above
 	held int64        // bytes of its body
+	lack int64        // bytes that it asked for last, and did not get
 }
 
 // Share begins a request's share, which is empty.
@@ -89,11 +90,15 @@ func (s *Share) Take(n int64) bool {
 	if all > s.all.budget || team > s.all.budget/2 {
 		s.all.bytes.Add(-n)
 		s.team.bytes.Add(-n)
+		s.lack = n
 		return false
 	}
 	s.held += n
 	return true
 }
+
+// Lacks returns how many bytes the share would have with those that Take refused last, and the most that all of its team's may have.
+func (s *Share) Lacks() (all, most int64) { return s.held + s.lack, s.all.budget / 2 }
 
 // Keep gives back all bytes of the share except n. It may be called more than once.
 func (s *Share) Keep(n int64) {

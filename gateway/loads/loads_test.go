@@ -28,6 +28,9 @@ func TestBudget(t *testing.T) {
 			if s.Take(n) != fits || !fits && b.Bytes() != before {
 				t.Fatalf("take %d of team %s: want %v", n, team, fits)
 			}
+			if all, most := s.Lacks(); all != n || most != 500 {
+				t.Fatalf("of %d bytes it lacks %d of %d", n, all, most)
+			}
 			open = append(open, s)
 		}
 		for i := range open {
