@@ -13,6 +13,22 @@ func (h *harness) cancel(id string, headers ...string) reading {
 	return h.ask("POST", tasksPath+"/"+id+"/cancel", "", headers...)
 }
 
+// Every 429 and 503 says when to try again, also if the service does not; other answers of the service say what it says.
+func TestRetryAfterIsOnEveryRefusalOfTheService(t *testing.T) {
+	h, _ := tasked(t, func(p *plan) { p.config.OpenAI = true })
+	id := h.create(t)
+	for status, waits := range map[int]bool{429: true, 503: true, 500: false, 400: false} {
+		h.sim.SetFault(simulator.Fault{Error: &simulator.FaultError{Code: "Odd", Status: status}})
+		for about, got := range map[string]reading{
+			"text": h.ask("POST", textPath, textBody), "image": h.ask("POST", imagePath, imageBody, async...), "chat": h.ask("POST", frontChats, frontChat), "cancel": h.cancel(id),
+		} {
+			if after := got.header.Get("Retry-After"); got.status != status || (after == "1" || after == "2") != waits || !waits && after != "" {
+				t.Errorf("%s: %d, Retry-After %q", about, got.status, after)
+			}
+		}
+	}
+}
+
 // A team that cancels without end is limited by Sluice, never by the service, and leaves the others their share.
 func TestCancelsStayInsideTheAccountsRate(t *testing.T) {
 	h, clock := tasked(t, func(p *plan) { p.queryRate, p.sim.TaskRate = 20, 20 })

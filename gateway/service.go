@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -104,6 +105,7 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 		return err
 	}
 	wire.Inbound(answer.Header)
+	setRetry(answer, &s.values)
 	setLength(answer, &s.values)
 	switch {
 	case answer.StatusCode >= http.StatusBadRequest: // read whole, because its text may quote the key or name the service's hosts
@@ -210,6 +212,14 @@ func readWhole(answer *http.Response) ([]byte, error) {
 	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	setLength(answer, new(values))
 	return text, nil
+}
+
+// setRetry tells the client to wait a moment if the service refuses for now and does not say for how long.
+func setRetry(answer *http.Response, room *values) {
+	refuses := answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusServiceUnavailable
+	if refuses && answer.Header["Retry-After"] == nil {
+		answer.Header["Retry-After"] = room.one(strconv.Itoa(wire.RetryAfter(time.Second, rand.Float64())))
+	}
 }
 
 // setLength sets Content-Length if the length is known, so that the answer is framed for the client as the service framed it.
