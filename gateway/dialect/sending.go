@@ -103,11 +103,3 @@ func (h *holding) add(p []byte, budget Memory) {
 	}
 	h.native = append(h.native, p...)
 }
-
-// patience is the longest Retry-After, in seconds, after which a library may repeat a request by itself. Some sleep for as long as it says.
-const patience = 60
-
-func isLong(retryAfter string) bool {
-	seconds, err := strconv.Atoi(retryAfter)
-	return err == nil && seconds > patience
-}
