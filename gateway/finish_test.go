@@ -30,6 +30,46 @@ func (a *dueFirst) Due(ctx context.Context, most int, first map[string]bool) ([]
 	return a.Claims.Due(ctx, most, first)
 }
 
+// faltering are claims whose background work panics, once each.
+type faltering struct {
+	*cache.Claims
+	maintained, handed atomic.Int64
+}
+
+func (p *faltering) Maintain(ctx context.Context) error {
+	if p.maintained.Add(1) == 1 {
+		panic("of Maintain")
+	}
+	return p.Claims.Maintain(ctx)
+}
+
+func (p *faltering) Due(ctx context.Context, most int, first map[string]bool) ([]cache.Claim, error) {
+	if p.handed.Add(1) == 1 {
+		panic("of Due")
+	}
+	return p.Claims.Due(ctx, most, first)
+}
+
+// Background work that panics goes on in its next round.
+func TestBackgroundWorkOutlivesItsPanics(t *testing.T) {
+	p := new(faltering)
+	h, _ := tasked(t, func(plan *plan) {
+		p.Claims = cache.NewClaims(plan.config.TaskTTL, plan.now)
+		plan.claims = p
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.gateway.Work(ctx)
+	}()
+	for p.maintained.Load() < 2 || p.handed.Load() < 2 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	<-done
+}
+
 // Teams that may have no more open tasks go first, whether their tasks are due or not.
 func TestFullTeamsGoFirst(t *testing.T) {
 	due := new(dueFirst)

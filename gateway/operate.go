@@ -31,15 +31,15 @@ func (g *Gateway) Work(ctx context.Context) {
 	defer working.Wait()
 	accounts, claims := telemetry.NewErrors(g.deps.Logger, "accounts"), telemetry.NewErrors(g.deps.Logger, "tasks")
 	for _, do := range []func(){
-		func() { accounts.Log(g.deps.Balances.Maintain(ctx)) },
+		func() { accounts.Log(g.deps.Balances.Maintain(ctx)) }, // what it has not posted it keeps, also if it panics
 		func() { claims.Log(g.deps.Claims.Maintain(ctx)) },
 		func() { g.polls.tasks.Finish(ctx) },
 		func() { g.quotas.Round(ctx) },
 		func() { g.inspection.buffers.Age(g.deps.Now()) },
 	} {
-		working.Go(func() { every(ctx, do) })
+		working.Go(func() { every(ctx, func() { telemetry.Fence(g.deps.Logger, "background", do) }) })
 	}
-	working.Go(func() { g.live.pool.Run(ctx) })
+	working.Go(func() { telemetry.Keep(ctx, g.deps.Logger, "background", g.live.pool.Run) })
 }
 
 func every(ctx context.Context, do func()) {

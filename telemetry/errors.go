@@ -1,7 +1,9 @@
 package telemetry
 
 import (
+	"context"
 	"log/slog"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +30,32 @@ func (e *Errors) Log(err error) {
 	if text := err.Error(); text != e.last {
 		e.logger.Error(e.work, slog.String("error", text))
 		e.last = text
+	}
+}
+
+// Fence does work that no request waits for, and reports whether it ended without a panic. A panic is logged with its stack: nothing else
+// recovers it, and it would end the process.
+func Fence(logger *slog.Logger, work string, do func()) (whole bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			logger.Error("panic", slog.String("work", work), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+		}
+	}()
+	do()
+	return true
+}
+
+// panicPause is how long work that panicked rests.
+const panicPause = time.Second
+
+// Keep does work that lasts until ctx ends, and begins it again if it panics.
+func Keep(ctx context.Context, logger *slog.Logger, work string, do func(ctx context.Context)) {
+	for !Fence(logger, work, func() { do(ctx) }) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(panicPause):
+		}
 	}
 }
 

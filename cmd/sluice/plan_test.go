@@ -150,11 +150,11 @@ var floorPlan = map[string]plan{
 		ours: []string{"policy", "policy/event"}, testsOurs: []string{"policy/event/outbox", "policy/limit/limittest"}, never: []string{otelAPI, goRedis, "os", slogPkg},
 	},
 	"gateway/hooks": {
-		ours: []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams"}, testsOurs: []string{"gateway/upstream/upstreamtest", "policy/limit/limittest"},
+		ours: []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams", "telemetry"}, testsOurs: []string{"gateway/upstream/upstreamtest", "policy/limit/limittest"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/mirror": {
-		ours: []string{"gateway/mirror/store", "gateway/upstream", "policy/event", "policy/unit"}, testsOurs: []string{"gateway/mirror/store/storetest", "gateway/simulator", "policy/event/outbox", "policy/limit/limittest"},
+		ours: []string{"gateway/mirror/store", "gateway/upstream", "policy/event", "policy/unit", "telemetry"}, testsOurs: []string{"gateway/mirror/store/storetest", "gateway/simulator", "policy/event/outbox", "policy/limit/limittest"},
 		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/mirror/store":           {testsOurs: []string{"gateway/mirror/store/storetest"}, files: map[string][]string{"bucket.go": {minioGo}, "keys.go": {minioGo}}, never: []string{otelAPI, goRedis, slogPkg}},

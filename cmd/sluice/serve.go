@@ -216,7 +216,7 @@ func (p *process) serve(ctx context.Context) error {
 	serving.Go(func() { failed <- serveOn(p.admin, p.listeners.admin) })
 	working, enough := context.WithCancel(context.WithoutCancel(ctx)) // requests still arrive while the process stops
 	for _, work := range p.background {
-		serving.Go(func() { work(working) })
+		serving.Go(func() { telemetry.Keep(working, logger, "background", work) })
 	}
 	defer closeTelemetry(p.telemetry, logger)
 	defer p.kept.close(logger)

@@ -13,6 +13,7 @@ import (
 
 	"sluice/policy/event"
 	"sluice/policy/teams"
+	"sluice/telemetry"
 )
 
 const (
@@ -79,7 +80,10 @@ func (d *Deliverer) look(ctx context.Context, under *sync.WaitGroup) {
 	}
 	for i := range due {
 		if h := d.begin(&due[i]); h != nil {
-			under.Go(func() { d.deliver(ctx, h, &due[i]) })
+			under.Go(func() {
+				defer d.end(due[i].To)
+				telemetry.Fence(d.Log, "hook", func() { d.deliver(ctx, h, &due[i]) }) // another delivery follows the lease
+			})
 		}
 	}
 	d.reportLost(ctx, lost)
@@ -166,9 +170,13 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 	}
 	d.Count(h.ID, outcome)
 	d.logTry(ctx, due, outcome, err)
+}
+
+// end counts a delivery as over.
+func (d *Deliverer) end(to event.Address) {
 	d.mu.Lock()
-	if d.flying[due.To]--; d.flying[due.To] == 0 {
-		delete(d.flying, due.To)
+	if d.flying[to]--; d.flying[to] == 0 {
+		delete(d.flying, to)
 	}
 	d.mu.Unlock()
 	select {

@@ -181,6 +181,25 @@ func TestTriesFollowTheSchedule(t *testing.T) {
 	})
 }
 
+// A delivery that panics ends nothing else: it is repeated after its lease, and leaves its hook all of its room.
+func TestADeliveryThatPanicsIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(_ *http.Request, n int) (int, time.Duration) {
+			if n <= perHook {
+				panic("of the post")
+			}
+			return http.StatusOK, time.Millisecond
+		})
+		w.append("search", perHook)
+		stop := w.run(w.replica())
+		time.Sleep(10 * time.Minute)
+		stop()
+		if n := len(w.to.of("jobs.example")); n != 2*perHook || w.outcomes["jobs delivered"] != perHook {
+			t.Errorf("%d tries, %v", n, w.outcomes)
+		}
+	})
+}
+
 // A receiver that never answers is given 10 s, and holds up no other hook.
 func TestSlowReceiversHoldUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

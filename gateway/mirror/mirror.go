@@ -19,6 +19,7 @@ import (
 
 	"sluice/gateway/mirror/store"
 	"sluice/policy/event"
+	"sluice/telemetry"
 )
 
 const (
@@ -128,7 +129,7 @@ func (m *Mirror) look(ctx context.Context, under *sync.WaitGroup) {
 	}
 	if hour := m.Now().Unix() / 3600; hour != m.keptHour {
 		m.keptHour = hour
-		under.Go(func() { m.deleteOld(ctx, hour) })
+		under.Go(func() { telemetry.Fence(m.Log, "mirror", func() { m.deleteOld(ctx, hour) }) })
 	}
 	room := m.room()
 	if room <= 0 {
@@ -139,8 +140,8 @@ func (m *Mirror) look(ctx context.Context, under *sync.WaitGroup) {
 	for i := range list {
 		m.begin(&list[i])
 		under.Go(func() {
-			m.try(ctx, &list[i])
-			m.end()
+			defer m.end()
+			telemetry.Fence(m.Log, "mirror", func() { m.try(ctx, &list[i]) }) // another try follows the lease
 		})
 	}
 	m.mu.Lock()

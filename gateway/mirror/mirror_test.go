@@ -177,6 +177,32 @@ func TestAnotherReplicaGoesOn(t *testing.T) {
 	})
 }
 
+// A try that panics ends nothing else: its work is tried again after the lease.
+func TestATryThatPanicsIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		config, fetched := b.config(), false
+		config.Fetch = func(ctx context.Context, w io.Writer, address string) (string, error) {
+			if !fetched {
+				fetched = true
+				panic("of the fetch")
+			}
+			return b.fetch(ctx, w, address)
+		}
+		b.run(config)
+		b.succeed("t1", "https://a/1")
+		time.Sleep(time.Second)
+		b.succeed("t2", "https://a/2")
+		time.Sleep(2 * time.Second)
+		b.want("task.succeeded t2 1")
+		time.Sleep(2 * event.Lease)
+		b.want("task.succeeded t1 1, task.succeeded t2 1")
+		if !strings.Contains(b.log.String(), "panic=\"of the fetch\"") {
+			t.Error(b.log.String())
+		}
+	})
+}
+
 // A replica without a store stores nothing, and tells what is late.
 func TestWithoutAStoreLateSuccessesAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"sluice/gateway/mirror/store"
 	"sluice/gateway/upstream"
 	"sluice/policy/event"
+	"sluice/telemetry"
 )
 
 // The reasons why a try failed, and why a picture is lost.
@@ -45,7 +46,7 @@ func untilNext(w *event.Work, now time.Time) time.Duration {
 func (m *Mirror) try(ctx context.Context, w *event.Work) {
 	lease, lost := context.WithCancel(ctx)
 	defer lost()
-	go m.renew(lease, w)
+	go telemetry.Fence(m.Log, "mirror", func() { m.renew(lease, w) })
 	var failed error
 	for i := range w.Pictures {
 		if w.Pictures[i].State != event.PictureWaits {

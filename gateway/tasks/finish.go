@@ -8,6 +8,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/billing"
+	"sluice/telemetry"
 )
 
 const (
@@ -36,7 +37,7 @@ func (t *Tasks) Finish(ctx context.Context) {
 	for range finishTogether {
 		querying.Go(func() {
 			for claim := range turns {
-				t.finishOne(ctx, &claim, &noRate)
+				telemetry.Fence(t.deps.Logger, "finisher", func() { t.finishOne(ctx, &claim, &noRate) }) // the task is handed out again
 			}
 		})
 	}
@@ -71,7 +72,7 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 		_ = t.deps.Claims.Schedule(ctx, claim, again)
 		return
 	}
-	landed, _, _ := t.flights.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return t.queryInTurn(claim, Origin{Finisher: true}), nil })
+	landed, _, _ := t.flights.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return t.queryFenced(claim, Origin{Finisher: true}), nil })
 	switch answer := landed.(PollAnswer); {
 	case answer.Claim.Final():
 		if _, waits := t.unsettled.of(claim.Team, claim.Task); !waits { // the end may have been known before the task was handed out

@@ -89,7 +89,7 @@ func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Origin) Poll
 	led := false
 	flight := t.flights.DoChan(claim.Team+"/"+claim.Task, func() (any, error) {
 		led = true
-		return t.queryInTurn(&claim, by), nil
+		return t.queryFenced(&claim, by), nil
 	})
 	patience := time.NewTimer(pollPatience)
 	defer patience.Stop()

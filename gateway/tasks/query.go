@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"sluice/cache"
+	"sluice/telemetry"
 )
 
 const (
@@ -28,6 +29,13 @@ type queries struct {
 // fresh reports whether the last answer still serves. A final one always does.
 func (q *queries) fresh(claim *cache.Claim) bool {
 	return claim.Final() || q.deps.Now().Sub(claim.Fetched) < q.config.Interval
+}
+
+// queryFenced is queryInTurn, which answers from what is known if it panics: a flight has a goroutine of its own.
+func (q *queries) queryFenced(claim *cache.Claim, by Origin) PollAnswer {
+	answer := PollAnswer{Claim: *claim, Source: Stale}
+	telemetry.Fence(q.deps.Logger, "task query", func() { answer = q.queryInTurn(claim, by) })
+	return answer
 }
 
 // queryInTurn answers from what is known, or queries the service, once among all replicas and within its account's rate.
@@ -87,8 +95,21 @@ func (q *queries) awaitOther(ctx context.Context, last PollAnswer) PollAnswer {
 	return last
 }
 
-// query queries the service and keeps the answer.
-func (q *queries) query(ctx context.Context, last PollAnswer, by Origin) PollAnswer {
+// query queries the service and keeps the answer. If that panics, the task is released.
+func (q *queries) query(ctx context.Context, last PollAnswer, by Origin) (answer PollAnswer) {
+	ended, claim := false, last.Claim
+	defer func() {
+		if !ended {
+			q.release(ctx, &claim, q.config.Interval)
+		}
+	}()
+	answer = q.ask(ctx, last, by)
+	ended = true
+	return answer
+}
+
+// ask is query without its fence.
+func (q *queries) ask(ctx context.Context, last PollAnswer, by Origin) PollAnswer {
 	claim := &last.Claim
 	claim.CountQuery()
 	begun := q.deps.Now()

@@ -147,8 +147,18 @@ func (q *queue) gather() {
 
 // do sends jobs and keeps those that failed. It returns the failures, by account.
 func (q *queue) do(ctx context.Context, batch []job) map[string]error {
-	failed := map[string]error{}
-	for i, err := range q.send(ctx, batch) {
+	failed, sent := map[string]error{}, false
+	defer func() {
+		for i := 0; !sent && i < len(batch); i++ { // it panicked; Redis may have them
+			if batch[i].tried.IsZero() {
+				batch[i].tried = time.Now()
+			}
+			q.retain(batch[i])
+		}
+	}()
+	errs := q.send(ctx, batch)
+	sent = true
+	for i, err := range errs {
 		if err != nil {
 			failed[batch[i].key().account] = err //nolint:gosec // there is an error for each
 			q.retain(batch[i])                   //nolint:gosec // likewise
@@ -225,23 +235,26 @@ func (q *queue) giveUp() {
 // retry sends what is kept, and returns what failed. An account that failed is not tried again in this round: however much of it waits, it
 // delays no other. If Redis fails as a whole, or ctx ends, the round does.
 func (q *queue) retry(ctx context.Context) error {
-	now, failed := q.takeKept(), map[string]error{}
+	now, next, failed := q.takeKept(), 0, map[string]error{}
+	defer func() {
+		for _, j := range now[next:] {
+			q.retain(j)
+		}
+	}()
 	batch := make([]job, 0, min(queueBatch, len(now)))
-	for i, j := range now {
-		if failed[j.key().account] == nil {
+	for next < len(now) {
+		j := now[next]
+		if next++; failed[j.key().account] == nil {
 			batch = append(batch, j)
 		} else {
 			q.retain(j)
 		}
-		if len(batch) < queueBatch && i < len(now)-1 {
+		if len(batch) < queueBatch && next < len(now) {
 			continue
 		}
 		last := q.do(ctx, batch)
 		maps.Copy(failed, last)
 		if batch = batch[:0]; ctx.Err() != nil || slices.ContainsFunc(slices.Collect(maps.Values(last)), q.whole) {
-			for _, j := range now[i+1:] {
-				q.retain(j)
-			}
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -105,6 +106,34 @@ func TestALongOutageChargesWhatLapsed(t *testing.T) {
 		if tokens != 5 {
 			t.Errorf("after %v without Redis %d tokens are charged, want 5", outage, tokens)
 		}
+	}
+}
+
+// A round that panics, and is done again, loses nothing that was kept.
+func TestARoundThatPanicsKeepsAll(t *testing.T) {
+	s := newHarness(t, limittest.FakeRedis(t), nil)
+	team, one, send := limittest.Team(t), limit.Amounts{limit.Requests: 1}, s.queue.send
+	for n := range 3 * queueBatch {
+		s.queue.retain(job{charge: &limit.Charge{Held: s.must(fmt.Sprint(n), team, one), Team: team, Amounts: one}})
+	}
+	rounds := 0
+	s.queue.send = func(ctx context.Context, batch []job) []error {
+		if rounds++; rounds == 2 {
+			_ = send(ctx, batch)
+			panic("after Redis took them")
+		}
+		return send(ctx, batch)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = s.queue.retry(t.Context())
+	}()
+	if n := s.queue.waiting(); n != 2*queueBatch {
+		t.Errorf("%d wait", n)
+	}
+	err := s.queue.retry(t.Context())
+	if st := s.look(team); err != nil || s.queue.waiting() != 0 || st.Used[2*limit.Requests] != 3*queueBatch {
+		t.Errorf("%d wait, %d are charged: %v", s.queue.waiting(), st.Used[2*limit.Requests], err)
 	}
 }
 
