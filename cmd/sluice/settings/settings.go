@@ -92,7 +92,7 @@ type Settings struct {
 	// TeamsFile is the YAML file of teams, keys and limits.
 	TeamsFile string `env:"TEAMS_FILE" envDefault:"teams.yaml" allow:"a readable YAML file, a regular one of at most 8 MiB"`
 	// TeamsPoll is how often TeamsFile, AccountsFile and the files of keys are read.
-	TeamsPoll time.Duration `env:"TEAMS_POLL" envDefault:"500ms" allow:"a duration of at least 10ms, such as 500ms"`
+	TeamsPoll time.Duration `env:"TEAMS_POLL" envDefault:"500ms" allow:"a duration between 10ms and 8760h, such as 500ms"`
 
 	// DirectoryFile stores the directory, the teams that can be changed at run time, when there is no Redis. Empty: directory.json beside
 	// TeamsFile.
@@ -105,7 +105,7 @@ type Settings struct {
 	// RedisURLFile holds RedisURL instead.
 	RedisURLFile string `env:"REDIS_URL_FILE" allow:"a readable file with nothing but the address of Redis"`
 	// RedisTimeout bounds one call to Redis on a request's path.
-	RedisTimeout time.Duration `env:"REDIS_TIMEOUT" envDefault:"250ms" allow:"a duration above 0, such as 250ms"`
+	RedisTimeout time.Duration `env:"REDIS_TIMEOUT" envDefault:"250ms" allow:"a duration above 0 and at most 8760h, such as 250ms"`
 	// OnStateLoss selects what admission does without Redis: spend allowances (local), or refuse.
 	OnStateLoss string `env:"ON_STATE_LOSS" envDefault:"local" allow:"local or refuse"`
 	// OutageBridge is how long this process may spend a team's allowance without Redis.
@@ -113,11 +113,11 @@ type Settings struct {
 	// Replicas is the largest number of processes that share the rates.
 	Replicas int `env:"REPLICAS" envDefault:"1" allow:"a whole number of at least 1"`
 	// PollInterval is the least time between two queries about one running task.
-	PollInterval time.Duration `env:"POLL_INTERVAL" envDefault:"5s" allow:"a duration of at least 100ms, such as 5s"`
+	PollInterval time.Duration `env:"POLL_INTERVAL" envDefault:"5s" allow:"a duration between 100ms and 8760h, such as 5s"`
 	// TaskQueryRate bounds the task queries a second of all teams together.
 	TaskQueryRate int `env:"TASK_QUERY_RATE" envDefault:"20" allow:"a whole number of at least 1"`
 	// TaskTTL is how long the service keeps a task and serves its images.
-	TaskTTL time.Duration `env:"TASK_TTL" envDefault:"24h" allow:"a duration above 0, such as 24h"`
+	TaskTTL time.Duration `env:"TASK_TTL" envDefault:"24h" allow:"a duration above 0 and at most 8760h, such as 24h"`
 	// TaskTimezone is the zone of the times in task answers, which state none.
 	TaskTimezone *time.Location `env:"TASK_TIMEZONE" envDefault:"+08:00" allow:"an offset from UTC, such as +08:00"`
 
@@ -128,17 +128,17 @@ type Settings struct {
 	// BodyBudget bounds the memory of all request bodies together; one team may have half of it.
 	BodyBudget ByteSize `env:"BODY_BUDGET" envDefault:"512MiB" allow:"a size of at least twice SLUICE_MAX_BODY, such as 512MiB, because one team has at most half of it"`
 	// ConnectTimeout bounds connecting to the service, TLS included.
-	ConnectTimeout time.Duration `env:"CONNECT_TIMEOUT" envDefault:"5s" allow:"a duration above 0, such as 5s"`
+	ConnectTimeout time.Duration `env:"CONNECT_TIMEOUT" envDefault:"5s" allow:"a duration above 0 and at most 8760h, such as 5s"`
 	// HeaderTimeout bounds the wait for the service's response header after the request's last byte.
-	HeaderTimeout time.Duration `env:"HEADER_TIMEOUT" envDefault:"300s" allow:"a duration above 0, such as 300s"`
+	HeaderTimeout time.Duration `env:"HEADER_TIMEOUT" envDefault:"300s" allow:"a duration above 0 and at most 8760h, such as 300s"`
 	// IdleTimeout bounds the time without a byte in a response of the service, and while a request is sent.
-	IdleTimeout time.Duration `env:"IDLE_TIMEOUT" envDefault:"300s" allow:"a duration above 0, such as 300s"`
+	IdleTimeout time.Duration `env:"IDLE_TIMEOUT" envDefault:"300s" allow:"a duration above 0 and at most 8760h, such as 300s"`
 	// WriteTimeout bounds one write to a client that does not read.
-	WriteTimeout time.Duration `env:"WRITE_TIMEOUT" envDefault:"30s" allow:"a duration above 0, such as 30s"`
+	WriteTimeout time.Duration `env:"WRITE_TIMEOUT" envDefault:"30s" allow:"a duration above 0 and at most 8760h, such as 30s"`
 	// ShutdownDelay is how long requests are still accepted after SIGTERM, until balancers send none. Zero: no delay.
-	ShutdownDelay time.Duration `env:"SHUTDOWN_DELAY" envDefault:"5s" allow:"a duration of 0s or more, such as 5s"`
+	ShutdownDelay time.Duration `env:"SHUTDOWN_DELAY" envDefault:"5s" allow:"a duration between 0s and 8760h, such as 5s"`
 	// ShutdownGrace is how long running requests have to end after that delay.
-	ShutdownGrace time.Duration `env:"SHUTDOWN_GRACE" envDefault:"30s" allow:"a duration above 0, such as 30s"`
+	ShutdownGrace time.Duration `env:"SHUTDOWN_GRACE" envDefault:"30s" allow:"a duration above 0 and at most 8760h, such as 30s"`
 
 	// Rules are the modes of request rules that differ from the defaults: id=refuse, id=warn or id=off.
 	Rules policy.Modes `env:"RULES" allow:"comma-separated id=refuse, id=warn or id=off, each id once, of the table that sluice check --rules prints"`
@@ -156,7 +156,7 @@ type Settings struct {
 	// KnownModelsOnly refuses models on those routes that the teams file does not name.
 	KnownModelsOnly bool `env:"KNOWN_MODELS_ONLY" envDefault:"false" allow:"true or false"`
 	// ImageWait bounds the wait for a task on those routes. Then the client gets 504 with the task's id.
-	ImageWait time.Duration `env:"IMAGE_WAIT" envDefault:"10m" allow:"a duration above 0, such as 10m"`
+	ImageWait time.Duration `env:"IMAGE_WAIT" envDefault:"10m" allow:"a duration above 0 and at most 8760h, such as 10m"`
 
 	// EmbeddingsPath is the service's path for embeddings, which both interfaces then serve. Empty: they do not.
 	EmbeddingsPath string `env:"EMBEDDINGS_PATH" allow:"a path below the version prefix, such as services/embeddings/text-embedding/text-embedding, and none that Sluice answers otherwise; empty for none"`

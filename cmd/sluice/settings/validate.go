@@ -48,35 +48,35 @@ func (s *Settings) validate(fs *Faults) {
 		{"WORKSPACE", isHeaderValue(s.Workspace)},
 		{"DATA_INSPECTION", isHeaderValue(s.DataInspection)},
 		{"FORWARD_PATHS", !mixed(s.ForwardPaths)},
-		{"TEAMS_POLL", s.TeamsPoll >= 10*time.Millisecond}, // each poll reads the file
+		{"TEAMS_POLL", lasts(s.TeamsPoll, 10*time.Millisecond)}, // each poll reads the file
 		{"REDIS_URL", isRedisURL(s.RedisURL) || s.RedisURLFile != ""},
 		{"REDIS_URL_FILE", isRedisURL(s.RedisURL) || s.RedisURLFile == ""},
 		{"ON_STATE_LOSS", isOneOf(s.OnStateLoss, stateLocal, StateRefuse)},
 		{"OUTAGE_BRIDGE", s.OutageBridge >= time.Minute && s.OutageBridge <= time.Hour},
 		{"REPLICAS", s.Replicas >= 1},
-		{"POLL_INTERVAL", s.PollInterval >= 100*time.Millisecond},
+		{"POLL_INTERVAL", lasts(s.PollInterval, 100*time.Millisecond)},
 		{"TASK_QUERY_RATE", s.TaskQueryRate >= 1},
 		{"MAX_BODY", s.MaxBody > 0},
 		{"BODY_BUDGET", s.BodyBudget > 0 && s.BodyBudget/2 >= s.MaxBody},
-		{"SHUTDOWN_DELAY", s.ShutdownDelay >= 0},
+		{"SHUTDOWN_DELAY", lasts(s.ShutdownDelay, 0)},
 		{"MIRROR_URL", s.MirrorURL.String() == "" || len(s.ResultHosts) > 0},
 		{"MIRROR_PROXY", s.MirrorURL.Dir == "" || s.MirrorProxy},
 		{"PROVIDER_NAME", providerForm.MatchString(s.ProviderName)},
 		{"TRACE_CONTEXT", isOneOf(s.TraceContext, contextLink, ContextJoin)},
 		{"LOG_FORMAT", isOneOf(s.LogFormat, "json", "text")},
 		// An endless wait holds memory, connections and tasks forever.
-		{"REDIS_TIMEOUT", s.RedisTimeout > 0},
-		{"TASK_TTL", s.TaskTTL > 0},
+		{"REDIS_TIMEOUT", lasts(s.RedisTimeout, 1)},
+		{"TASK_TTL", lasts(s.TaskTTL, 1)},
 		{"EVENT_TTL", s.EventTTL >= time.Minute && s.EventTTL <= 720*time.Hour},
-		{"CONNECT_TIMEOUT", s.ConnectTimeout > 0},
-		{"HEADER_TIMEOUT", s.HeaderTimeout > 0},
-		{"IDLE_TIMEOUT", s.IdleTimeout > 0},
-		{"WRITE_TIMEOUT", s.WriteTimeout > 0},
-		{"IMAGE_WAIT", s.ImageWait > 0},
+		{"CONNECT_TIMEOUT", lasts(s.ConnectTimeout, 1)},
+		{"HEADER_TIMEOUT", lasts(s.HeaderTimeout, 1)},
+		{"IDLE_TIMEOUT", lasts(s.IdleTimeout, 1)},
+		{"WRITE_TIMEOUT", lasts(s.WriteTimeout, 1)},
+		{"IMAGE_WAIT", lasts(s.ImageWait, 1)},
 		{"EMBEDDINGS_PATH", s.EmbeddingsPath == "" || isFree(s.EmbeddingsPath)},
 		{"EMBEDDINGS_TEXTS", s.EmbeddingsTexts >= 0},
 		{"EMBEDDINGS_LENGTH", s.EmbeddingsLength >= 0},
-		{"SHUTDOWN_GRACE", s.ShutdownGrace > 0},
+		{"SHUTDOWN_GRACE", lasts(s.ShutdownGrace, 1)},
 	})
 	s.validateConsole(fs)
 }
@@ -109,6 +109,12 @@ func isAddress(address string) bool {
 	_, err = strconv.ParseUint(port, 10, 16)
 	return err == nil
 }
+
+// mostDuration bounds every duration: sums and multiples of settings never overflow.
+const mostDuration = 8760 * time.Hour
+
+// lasts reports whether a duration is at least that long, and not too long to be added up.
+func lasts(d, least time.Duration) bool { return d >= least && d <= mostDuration }
 
 // freePort reports whether the system chooses the port, so that equal addresses do not collide.
 func freePort(address string) bool {
