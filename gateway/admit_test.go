@@ -253,3 +253,25 @@ func TestAnUnknownOutcomeIsHeldForAnHour(t *testing.T) {
 		h.stands(t, "images", tt.used, tt.held, tt.open)
 	}
 }
+
+// Whatever becomes of an admitted request, its answer has what is left of the team's limits, and what an image request holds.
+func TestLimitHeadersAreOnEveryAnswerToAnAdmittedRequest(t *testing.T) {
+	h := build(t, limited("quotas: {images: {day: 100}, requests: {day: 100}}"), func(p *plan) { p.config.OpenAI = true })
+	for row, fault := range map[string]simulator.Fault{
+		"forward/key":    {Error: &simulator.FaultError{Status: 401, Plain: true}},
+		"forward/answer": {Drop: "close"},
+		"":               {Error: &simulator.FaultError{Status: 400}},
+	} {
+		h.sim.SetFault(fault)
+		for path, body := range map[string]string{imagePath: imageBody, textPath: textBody, frontChats: frontChat, frontImages: frontPicture} {
+			held := map[string]string{imagePath: "images=1", frontImages: "images=2"}[path]
+			got := h.ask("POST", path, body, map[string][]string{imagePath: async}[path]...)
+			if has := got.header; has.Get("Sluice-Refusal") != row || has.Get("Ratelimit") == "" || has.Get("Ratelimit-Policy") == "" || has.Get("Sluice-Held") != held {
+				t.Errorf("%s: %d %v", path, got.status, has)
+			}
+		}
+	}
+	if got := h.ask("POST", textPath, "{"); got.status != 400 || got.header.Get("Ratelimit") != "" {
+		t.Errorf("not admitted: %d %v", got.status, got.header)
+	}
+}

@@ -236,12 +236,10 @@ func writeRefusal(w *reply, s *requestState, r *refusal.Refusal) {
 		w.front.Blame(r.Field)
 	}
 	w.closes = w.closes || r.Closes
-	h := w.Header()
-	terms, left := h["Ratelimit-Policy"], h["Ratelimit"]
-	clear(h) // a stage or the proxy had prepared another answer
-	if r.Keeps && terms != nil {
-		h["Ratelimit-Policy"], h["Ratelimit"] = terms, left
-	}
+	h, keeps := w.Header(), r.Keeps || s.held != nil
+	maps.DeleteFunc(h, func(name string, _ []string) bool { // a stage or the proxy had prepared another answer
+		return !keeps || name != "Ratelimit-Policy" && name != "Ratelimit" && name != "Sluice-Held"
+	})
 	h.Set("Content-Type", "application/json")
 	h.Set("Sluice-Refusal", r.Name)
 	if r.Header != "" {
