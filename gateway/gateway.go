@@ -143,7 +143,7 @@ func New(config Config, deps Deps) *Gateway {
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
 		Query: service.queryTask, Charge: charges.chargeTask, Contradicts: charges.contradictions.Note, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.pool.Cover,
 		Has: g.live.pool.Has, QueryRate: g.live.pool.QueryRate, Shown: g.live.pool.Shown, To: deps.To, Mirrored: g.live.mirrored(deps.Result),
-		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger, Ended: deps.TaskEnded,
+		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger, Ended: deps.TaskEnded, Alarm: alarms.Raise,
 	})
 	claims := &claims{tasks: tasks, live: g.live, now: deps.Now, zone: config.TaskZone, logger: deps.Logger}
 	g.admission = &admission{charges: charges, tasks: tasks, claims: claims, lease: lease, throttle: g.throttle, queue: queue}

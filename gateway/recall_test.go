@@ -107,6 +107,52 @@ func TestPrivatePollsAreNotToldUnknown(t *testing.T) {
 	}
 }
 
+// The operator is told, once a minute, that the service does not know a young task or has an unknown word for its state. Polls and the
+// hold stay as they are.
+func TestTheOperatorIsToldOfTasksTheServiceDoesNotKnow(t *testing.T) {
+	unknown, odd, other := `{"output":{"task_id":"ID","task_status":"UNKNOWN"}}`, `{"output":{"task_id":"ID","task_status":"THINKING"}}`, `{"output":{"task_id":"other","task_status":"UNKNOWN"}}`
+	for name, tt := range map[string]struct {
+		fault   simulator.Fault
+		headers []string
+		code    string // of the alarm; empty: none
+		status  string // that the poll tells
+	}{
+		"unknown":          {simulator.Fault{Body: &unknown}, nil, "TaskUnknown", "PENDING"},
+		"404":              {simulator.Fault{Error: &simulator.FaultError{Status: 404}}, nil, "TaskUnknown", "PENDING"},
+		"an encrypted 404": {simulator.Fault{Error: &simulator.FaultError{Status: 404}}, private, "TaskUnknown", "PENDING"},
+		"another word":     {simulator.Fault{Body: &odd}, nil, "TaskStatus", "THINKING"},
+		"another task":     {simulator.Fault{Body: &other}, nil, "", "PENDING"},
+		"a failure":        {simulator.Fault{Error: &simulator.FaultError{Status: 500}}, nil, "", "PENDING"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, clock := tasked(t)
+			id := h.create(t)
+			clock.move(time.Hour)
+			if body := tt.fault.Body; body != nil {
+				text := strings.Replace(*body, "ID", id, 1)
+				tt.fault.Body = &text
+			}
+			h.sim.SetFault(tt.fault)
+			for range 3 {
+				clock.move(6 * time.Second)
+				if got := h.poll(id, tt.headers...); got.status != 200 || got.member(t, "output", "task_status") != tt.status {
+					t.Errorf("%d %s", got.status, got.body)
+				}
+			}
+			logged := strings.Count(h.log.String(), `"msg":"alarm"`)
+			if tt.code == "" && logged != 0 || tt.code != "" && (logged != 1 || !strings.Contains(h.log.String(), `"code":"`+tt.code+`","account":"main"`)) {
+				t.Errorf("logged %d: %s", logged, h.log.String())
+			}
+			h.sim.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 404}})
+			clock.move(23*time.Hour - 2*time.Minute)
+			h.poll(id)
+			if n := strings.Count(h.log.String(), `"msg":"alarm"`); n != logged {
+				t.Errorf("%d alarms of a task that the service may forget", n-logged)
+			}
+		})
+	}
+}
+
 // waited signals a poll's check whether another replica still queries, and counts the checks that found no query.
 type waited struct {
 	*cache.Claims

@@ -15,6 +15,8 @@ const alarmEvery = time.Minute
 const (
 	AlarmKeyRefused   = "KeyRefused"   // the service refused the gateway's key
 	AlarmKeyPresented = "KeyPresented" // a client holds the service's key
+	AlarmTaskUnknown  = "TaskUnknown"  // the service does not know a team's task
+	AlarmTaskStatus   = "TaskStatus"   // the service has a status of a task that Sluice does not know
 )
 
 // Alarms reports faults that only an operator can fix. Create it with [NewAlarms]; it is safe for concurrent use.

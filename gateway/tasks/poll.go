@@ -152,11 +152,12 @@ func (t *Tasks) Encrypted(claim cache.Claim, poll telemetry.Span, send func() (R
 	defer t.release(ctx, &claim, t.config.Interval)
 	claim.CountEncrypted()
 	reply, err := send()
+	answer := cache.ReadAnswer(reply.Body, t.config.Zone)
+	t.alarm(&claim, &reply, &answer)
 	if err != nil || reply.Status != http.StatusOK {
 		return last, false
 	}
 	// A readable answer may say that the service does not know the task, or be about another task.
-	answer := cache.ReadAnswer(reply.Body, t.config.Zone)
 	return last, answer.Status != cache.Unknown && (answer.Task == "" || answer.Task == claim.Task)
 }
 

@@ -117,6 +117,7 @@ func (q *queries) ask(ctx context.Context, last PollAnswer, by Origin) PollAnswe
 	last.Took, last.UpstreamStatus, last.UpstreamID = q.deps.Now().Sub(begun), reply.Status, reply.UpstreamID
 	answer, queries, who := cache.ReadAnswer(reply.Body, q.config.Zone), 0, ByPoll
 	answer.Streamed = claim.Answer.Streamed
+	q.alarm(claim, &reply, &answer)
 	if err != nil || reply.Status != http.StatusOK || !hasState(&answer, claim.Task) {
 		q.release(ctx, claim, q.config.Interval)
 		return last

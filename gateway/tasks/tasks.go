@@ -87,6 +87,8 @@ type Deps struct {
 	Charge func(ctx context.Context, charge *limit.Charge)
 	// Contradicts notes a request whose usage, in the answer that shows its task's end, has more of a kind than of the whole.
 	Contradicts func(id, team, model string)
+	// Alarm tells the operator of a fault of an account at the service: its code, the account, and a text.
+	Alarm func(code, account, text string)
 	// Full names the teams that may have no more open tasks.
 	Full func() map[string]bool
 	// Ended is called for each task whose end this process reports, with its model's name in metrics; nil: not called. It must not block.
