@@ -31,6 +31,14 @@ func (s Status) Final() bool {
 	return false
 }
 
+// spelled is the state in one spelling.
+func (s Status) spelled() Status {
+	if s == Cancelled {
+		return Canceled
+	}
+	return s
+}
+
 // Runs reports whether the task has not ended, according to the service. An unknown word counts as running.
 func (s Status) Runs() bool { return s.rank() > 0 && !s.Final() }
 

@@ -403,6 +403,26 @@ func TestARequestThatHasEndedTakesNothing(t *testing.T) {
 	})
 }
 
+// Both spellings of a cancelled task are one state to a list, which shows the task as the service wrote it.
+func TestListsKnowBothSpellingsOfCancelled(t *testing.T) {
+	forms(t, func(t *testing.T, open func() *replica) {
+		r := open()
+		r.put("search", "one", "two", "runs")
+		r.hear("search", "one", cache.Canceled, "1")
+		r.hear("search", "two", cache.Cancelled, "2")
+		for _, status := range []cache.Status{cache.Canceled, cache.Cancelled} {
+			ids, _, total := follow(t, r, []string{"search"}, cache.Filter{Status: status})
+			slices.Sort(ids)
+			if total != 2 || !slices.Equal(ids, []string{"one", "two"}) {
+				t.Errorf("%s lists %s", status, ids)
+			}
+		}
+		if got := r.get("search", "one"); got.Answer.Status != cache.Canceled {
+			t.Errorf("it is %s", got.Answer.Status)
+		}
+	})
+}
+
 // A team sees its own tasks of the last 24 hours and no others.
 func TestClaimsAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -46,7 +46,7 @@ func (f *Filter) admits(c *Claim) bool {
 	switch {
 	case f.Task != "" && f.Task != c.Task,
 		f.Model != "" && f.Model != c.Model,
-		f.Status != "" && f.Status != c.Answer.Status,
+		f.Status != "" && f.Status.spelled() != c.Answer.Status.spelled(),
 		f.Open && c.Final(),
 		!f.From.IsZero() && c.Submitted().Before(f.From),
 		!f.To.IsZero() && c.Submitted().After(f.To):
