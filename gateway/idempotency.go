@@ -13,6 +13,7 @@ import (
 	"sluice/cache"
 	"sluice/gateway/refusal"
 	"sluice/gateway/stores"
+	"sluice/gateway/tasks"
 	"sluice/gateway/wire"
 )
 
@@ -125,7 +126,10 @@ func (i *idempotency) repeat(w *reply, s *requestState, call *onceCall, was *cac
 	case was.Status == 0:
 		return refusal.New(refusal.KeyRuns).Say("The request with this Idempotency-Key still runs.").With("Retry-After", "1")
 	}
-	s.Cache = "replay"
+	s.Cache, s.Refusal = "replay", was.Header["Sluice-Refusal"]
+	if made := cache.ReadAnswer(was.Answer, time.UTC).Task; was.Status == http.StatusOK && tasks.IsID(made) {
+		s.Task = made
+	}
 	for header, value := range was.Header {
 		w.Header().Set(header, value)
 	}

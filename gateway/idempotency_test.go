@@ -141,12 +141,23 @@ func TestAClientThatLeavesPaysOnce(t *testing.T) {
 	if record := h.records.await(t, 1)[0]; record.Status != 499 || record.Cost.Flag != "exact" {
 		t.Errorf("the client did not leave: %+v", record)
 	}
-	if got := h.ask("POST", imagePath, interleavedBody, key...); got.status != 502 || got.header.Get("Sluice-Refusal") != "forward/answer" {
-		t.Errorf("again: %d %s", got.status, got.body)
+	got := h.ask("POST", imagePath, interleavedBody, key...)
+	if record := h.recordOf(t, got); got.status != 502 || got.header.Get("Sluice-Refusal") != "forward/answer" || record.Refusal != "forward/answer" || record.Cache != "replay" {
+		t.Errorf("again: %d %s, logged %+v", got.status, got.body, record)
 	}
 	h.stands(t, "images", "1", "0", 0)
 	if len(ran) != 1 {
 		t.Errorf("it ran %d times", len(ran))
+	}
+}
+
+// The log names the task that a repeated creation is told of.
+func TestARepeatsRecordNamesItsTask(t *testing.T) {
+	h, _ := tasked(t)
+	id := h.create(t, "Idempotency-Key", "a")
+	got := h.ask("POST", imagePath, imageBody, append([]string{"Idempotency-Key", "a"}, async...)...)
+	if record := h.recordOf(t, got); got.member(t, "output", "task_id") != id || record.Task != id || record.Cache != "replay" || record.Refusal != "" {
+		t.Errorf("%d %s, logged %+v", got.status, got.body, record)
 	}
 }
 

@@ -137,7 +137,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	}
 	defer request.Release()
 	s.Kind = string(request.Kind)
-	if err := n.price(s, request); err != nil {
+	if err = n.price(s, request); err != nil && request.Model != "" { // an absent model is first the rules' to refuse
 		return err
 	}
 	verdict := policy.Judge(n.config.Rules, s.team.Modes, request)
@@ -154,7 +154,7 @@ func (n *inspection) judge(w *reply, s *requestState) error {
 	if len(violations) > 0 {
 		return refusal.New(refusal.Rules).Say("%s", strings.Join(violations, "; ")).At(verdict.Violations[0].Field)
 	}
-	return nil
+	return err
 }
 
 // mayUseModel refuses a model that a team, or a key with these limits, may not use.

@@ -125,3 +125,18 @@ func TestNothingIsHeldForBrokenRequests(t *testing.T) {
 		t.Errorf("%d requests reached the service", n)
 	}
 }
+
+// A body without a model, or with one that is no string, is told so by the rule, also where the team may use only some models, or needs
+// a price. If the rule does not refuse it, the missing model does.
+func TestAnAbsentModelIsTheRulesToRefuse(t *testing.T) {
+	for _, limits := range [][]string{{`models: ["llm-*"]`}, {"quotas: {spend: {day: 1}}"}} {
+		h := build(t, limited(limits...))
+		for _, model := range []string{"", `"model":7,`, `"model":null,`, `"model":"",`} {
+			got := h.ask("POST", textPath, strings.Replace(textBody, `"model":"llm-max",`, model, 1))
+			if got.wants(t, 400, "inspect/rules", "InvalidParameter"); !strings.Contains(got.body, "model: given ") {
+				t.Errorf("%s: %s", model, got.body)
+			}
+		}
+		h.ask("POST", textPath, strings.Replace(textBody, "llm-max", "other", 1)).wants(t, 403, "inspect/model", "Model.AccessDenied")
+	}
+}

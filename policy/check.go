@@ -185,7 +185,7 @@ func asyncHeader(q *Request) offence {
 	switch must := q.Kind == KindTask; {
 	case found.count > 0 || on == must:
 		return found
-	case must:
+	case len(q.facts.call.Async) == 0:
 		return offends(q.facts.call.inPlaceOf("Async", strictjson.Absent.String()))
 	}
 	return offends(quote(q.facts.call.Async[0]))

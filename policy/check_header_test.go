@@ -113,6 +113,15 @@ func TestTextStreamsByHeader(t *testing.T) {
 	}
 }
 
+// A switch that is off is not a switch that is missing.
+func TestFindingsQuoteASwitchThatIsOff(t *testing.T) {
+	call := policy.Call{Endpoint: policy.EndpointImage, Async: []string{"disable"}}
+	want := `X-Service-Async: given "disable", allowed enable where a task is created, elsewhere disable or no such header (header.async)`
+	if v := judged(t, &families, call, editBody(`"n":1`)); len(v.Violations) != 1 || v.Violations[0].String() != want {
+		t.Errorf("%v\nwant %s", v.Violations, want)
+	}
+}
+
 // TestFindingsNameTheServicesHeaders: a finding uses this service's header names, and mentions the neutral name if the client
 // sent that.
 func TestFindingsNameTheServicesHeaders(t *testing.T) {

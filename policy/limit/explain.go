@@ -15,8 +15,8 @@ func (v *Verdict) Explain(h *Hold) string {
 	team, written := h.Team.ID, func(n int64) string { return h.Team.Money.Written(v.Fault.Unit, n) }
 	switch v.Reason {
 	case ReasonNever:
-		return fmt.Sprintf("The request asks for %s and can never fit: %s is allowed %s of %s per %s%s.",
-			written(v.Asked), v.who(h, "team ", "key "), written(v.Fault.Limit), v.Fault.Unit, v.Fault.Per, v.forTag(h))
+		return fmt.Sprintf("The request asks for %s and can never fit: %s is allowed %s of %s %s%s.", written(v.Asked), v.who(h, "team ", "key "),
+			written(v.Fault.Limit), v.Fault.Unit, map[bool]string{true: "at once", false: "per " + v.Fault.Per}[v.Fault.Period == ""], v.forTag(h))
 	case ReasonTasks:
 		fits := "the next fits when one of them ends"
 		if v.Aside.Amount > 0 {

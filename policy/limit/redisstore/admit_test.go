@@ -115,6 +115,8 @@ func TestNever(t *testing.T) {
 			h.Text = tt.text
 			if v := f.ask(h); v.Reason != tt.want || v.Fault.Name() != tt.limit || v.Held != nil {
 				f.Errorf("%v: %+v", tt.amounts, v)
+			} else if says := v.Explain(&h); tt.limit == "images" && says != "The request asks for 4 and can never fit: team search is allowed 3 of images at once." {
+				f.Error(says)
 			}
 		}
 		shadow := limittest.Team(f, append(limits, "shadow: true")...)
