@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// QueryTime bounds the service's answer to a task query.
+	// QueryTime bounds a task query, connecting included. It is shorter than a turn, so that one task never has two queries at once.
 	QueryTime = 10 * time.Second
 	// lastChance is how long before a task expires the finisher queries with the priority of a client.
 	lastChance = 2 * time.Minute

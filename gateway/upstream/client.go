@@ -37,11 +37,13 @@ func (u *Client) RoundTrip(out *http.Request) (*http.Response, error) {
 		body.close()
 		return nil, explain(err, false)
 	}
-	conn, err := u.pool.get(out.Context(), x.Sent)
+	connecting, connected := x.begin(out.Context())
+	defer connected()
+	conn, err := u.pool.get(connecting, x.Sent)
 	answer, sent, err := u.try(conn, err, out, body, x)
 	if err != nil && !sent && !isTimeout(err) && out.Context().Err() == nil {
 		if body, err = body.again(out, err); err == nil {
-			conn, err = u.pool.dial(out.Context())
+			conn, err = u.pool.dial(connecting)
 			answer, sent, err = u.try(conn, err, out, body, x)
 		}
 	}
@@ -77,7 +79,7 @@ func (u *Client) try(conn *conn, err error, out *http.Request, body *outgoing, x
 	}
 	bound := u.config.HeaderTimeout // for the service to begin its answer
 	if x.Limit > 0 {
-		bound = min(bound, x.Limit)
+		bound = min(bound, x.Limit-conn.taken.Sub(x.Sent))
 	}
 	if err = conn.send(x, out, body, bound); err == nil {
 		answer, err = conn.receive(x, out, u.config.Keep)

@@ -82,6 +82,39 @@ func TestTheTransportServesAPlainClient(t *testing.T) {
 	}
 }
 
+// A bound of an exchange is one for all of it: connecting, the wait for the header, and the body.
+func TestALimitIsOfTheWholeExchange(t *testing.T) {
+	const limit = time.Second
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // no handshake ends
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	drips := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(limit * 7 / 10)
+		for r.Context().Err() == nil {
+			_, _ = w.Write([]byte("x"))
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(limit / 20)
+		}
+	}))
+	defer drips.Close()
+	for address, want := range map[string]Failure{"https://" + silent.Addr().String(): Unreachable, drips.URL: Silent} {
+		begun := time.Now()
+		x := &Exchange{Sent: begun, Client: t.Context(), Uncut: true, Limit: limit, Listener: noListener{}}
+		out, _ := http.NewRequestWithContext(WithExchange(t.Context(), x), http.MethodGet, address, nil)
+		answer, err := clientOf(t, address).RoundTrip(out)
+		if err == nil {
+			_, err = io.ReadAll(answer.Body)
+			_ = answer.Body.Close()
+		}
+		fault, _ := errors.AsType[*Error](err)
+		if took := time.Since(begun); fault == nil || fault.Failure != want || took > limit*13/10 {
+			t.Errorf("%s: %v after %v", address, err, took)
+		}
+	}
+}
+
 // followed is a request's body that counts its closes.
 type followed struct {
 	io.Reader

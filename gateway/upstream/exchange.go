@@ -24,7 +24,7 @@ type body struct {
 	framed   bool            // its end differs from the end of the connection
 	ended    bool            // EOF or an error was read
 	closed   bool            // the connection was given back
-	limit    time.Time       // the end of draining; zero: not draining
+	limit    time.Time       // the end of the exchange, or of draining; zero: neither
 	readBy   time.Time       // the deadline for reading that was set last; zero: none
 	leave    func() bool     // stops waiting for the client to leave; nil: not waiting
 	stay     func() bool     // stops waiting for the end of the request's context; nil: not waiting
@@ -33,9 +33,7 @@ type body struct {
 func (b *body) begin(x *Exchange, conn *conn, answer *http.Response) {
 	*b = body{ReadCloser: answer.Body, conn: conn, exchange: x, request: answer.Request.Context(), reusable: !answer.Close}
 	b.framed = answer.ContentLength >= 0 || len(answer.TransferEncoding) > 0
-	if x.Limit > 0 {
-		b.limit = time.Now().Add(x.Limit)
-	}
+	b.limit = x.ends
 	conn.body = b
 }
 
@@ -162,7 +160,7 @@ type Exchange struct {
 	Sent     time.Time       // when the exchange begins
 	Client   context.Context // ends when the client has left; the rest of the answer is then read for a while and dropped
 	Uncut    bool            // the answer is read to its end even if the client has left
-	Limit    time.Duration   // bounds the wait for the answer's header, and the time for its body; 0: as the Client does, and not at all
+	Limit    time.Duration   // bounds the whole exchange, connecting and the body included; 0: as the Client does, and the body not at all
 	Listener Listener
 	Pulse    func() // called after each Config.PulseTime of silence inside the answer, by the goroutine that reads it; may be nil
 
@@ -176,12 +174,22 @@ type Exchange struct {
 	Fault   error         // why reading the body failed, an [*Error]; nil: it did not
 	Wanted  bool          // the client was still there when it failed
 
+	ends time.Time // by Limit; zero: without one
 	head answerHead
 	body body
 }
 
 // exchangeKey is the key of an exchange in a request's context.
 type exchangeKey struct{}
+
+// begin begins the exchange's Limit, and returns the context for connecting, which must be ended.
+func (x *Exchange) begin(ctx context.Context) (connecting context.Context, connected func()) {
+	if x.ends = (time.Time{}); x.Limit == 0 {
+		return ctx, func() {}
+	}
+	x.ends = time.Now().Add(x.Limit)
+	return context.WithDeadline(ctx, x.ends)
+}
 
 // WithExchange returns a context for a request that an exchange follows.
 func WithExchange(ctx context.Context, x *Exchange) context.Context {
