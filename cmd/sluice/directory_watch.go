@@ -85,7 +85,7 @@ func (w *directoryWatch) look(ctx context.Context) {
 	if err == nil {
 		s, err = w.store.Read(ctx)
 	}
-	if errors.Is(err, limit.ErrBusy) { // the next look comes soon
+	if errors.Is(err, limit.ErrBusy) || errors.Is(ctx.Err(), context.Canceled) { // the next look comes soon; or a stop cut this one
 		return
 	}
 	if err != nil {
@@ -142,7 +142,7 @@ func (w *directoryWatch) restore(ctx context.Context, has, known teams.State) {
 	}
 	w.full = time.Time{} // look again immediately
 	switch {
-	case errors.Is(err, teams.ErrLost): // another replica did it
+	case errors.Is(err, teams.ErrLost), errors.Is(ctx.Err(), context.Canceled): // another replica did it, or will
 	case err != nil:
 		w.refuse("is lost and cannot be restored", err)
 	default:

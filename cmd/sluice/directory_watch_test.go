@@ -35,9 +35,14 @@ type watchedDirectory struct {
 type breakable struct {
 	teams.Store
 	away error
+	cut  bool // a call fails when its context ends
 }
 
 func (b *breakable) Head(ctx context.Context) (string, error) {
+	if b.cut {
+		<-ctx.Done()
+		return "", errors.New("use of closed network connection")
+	}
 	if b.away != nil {
 		return "", b.away
 	}
@@ -66,6 +71,19 @@ func (w *watchedDirectory) create(t *testing.T, ids ...string) {
 			return teams.CreateTeam{Team: teams.Spec{ID: id, Members: map[string]json.RawMessage{"concurrent": json.RawMessage("3")}}}, nil
 		})
 		must(t, err)
+	}
+}
+
+// A stop ends a look, which is no fault of the directory.
+func TestAStopIsNoFaultOfTheDirectory(t *testing.T) {
+	w := watchDirectory(t)
+	w.store.cut = true
+	w.log.Reset()
+	ctx, stop := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, stop)
+	w.look(ctx)
+	if err := w.state(); err != nil || w.log.Len() > 0 {
+		t.Errorf("%v; the log is %s", err, w.log.String())
 	}
 }
 

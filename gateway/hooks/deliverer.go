@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -75,7 +74,7 @@ func (d *Deliverer) look(ctx context.Context, under *sync.WaitGroup) {
 	d.age(ctx)
 	rooms, most := d.rooms()
 	due, lost, err := d.Outbox.Due(ctx, rooms, most)
-	if d.noteOutbox(err); err != nil {
+	if d.noteOutbox(ctx, err); err != nil {
 		return
 	}
 	for i := range due {
@@ -190,7 +189,8 @@ func (d *Deliverer) stop(ctx context.Context, h *event.Hook, to event.Address) {
 	d.mu.Lock()
 	d.ended[to] = h.Mark()
 	d.mu.Unlock()
-	d.noteOutbox(d.Outbox.End(context.WithoutCancel(ctx), to, h.Mark())) // if it fails, others learn it from their own answers
+	uncut := context.WithoutCancel(ctx)
+	d.noteOutbox(uncut, d.Outbox.End(uncut, to, h.Mark())) // if it fails, others learn it from their own answers
 }
 
 // reportLost counts and logs deliveries that the outbox gave up.
@@ -222,9 +222,9 @@ func (d *Deliverer) logTry(ctx context.Context, due *event.Delivery, outcome Out
 
 // record reports to the outbox, and repeats that until the lease ends. Then another replica delivers it a second time.
 func (d *Deliverer) record(ctx context.Context, due *event.Delivery, wait time.Duration, taken time.Time) {
-	for {
-		err := d.Outbox.Tried(context.WithoutCancel(ctx), due, wait)
-		d.noteOutbox(err)
+	for uncut := context.WithoutCancel(ctx); ; {
+		err := d.Outbox.Tried(uncut, due, wait)
+		d.noteOutbox(uncut, err)
 		if err == nil || ctx.Err() != nil || d.Now().Sub(taken) > event.Lease-outlast {
 			return
 		}
@@ -235,9 +235,9 @@ func (d *Deliverer) record(ctx context.Context, due *event.Delivery, wait time.D
 	}
 }
 
-// noteOutbox logs when the outbox is away, and when it is back.
-func (d *Deliverer) noteOutbox(err error) {
-	if errors.Is(err, context.Canceled) {
+// noteOutbox logs when the outbox is away, and when it is back. What the end of the call's context cut is no fault.
+func (d *Deliverer) noteOutbox(ctx context.Context, err error) {
+	if ctx.Err() != nil {
 		return
 	}
 	d.mu.Lock()

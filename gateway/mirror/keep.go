@@ -13,7 +13,7 @@ const batch = 1000
 // deleteOld deletes what teams no longer keep, unless another replica does so in this hour.
 func (m *Mirror) deleteOld(ctx context.Context, hour int64) {
 	first, err := m.First(ctx, event.Name{Owner: event.Operators, Name: "mirror:keep", Limit: hour, Again: true})
-	m.noteOutbox(err)
+	m.noteOutbox(ctx, err)
 	if err != nil || !first {
 		return
 	}

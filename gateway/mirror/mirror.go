@@ -11,7 +11,6 @@ package mirror
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"sync"
@@ -115,10 +114,10 @@ func (m *Mirror) Run(ctx context.Context) {
 // announceLate announces, as they are, successes that were held back for as long as is allowed.
 func (m *Mirror) announceLate(ctx context.Context) {
 	late, err := m.Works.LateWork(ctx, mostLate)
-	m.noteOutbox(err)
+	m.noteOutbox(ctx, err)
 	for i := range late {
 		_, err := m.Works.Worked(ctx, &late[i], late[i].Release(m.To)) // if it fails, some replica does it after the lease
-		m.noteOutbox(err)
+		m.noteOutbox(ctx, err)
 	}
 }
 
@@ -136,7 +135,7 @@ func (m *Mirror) look(ctx context.Context, under *sync.WaitGroup) {
 		return
 	}
 	list, err := m.Works.TakeWork(ctx, room)
-	m.noteOutbox(err)
+	m.noteOutbox(ctx, err)
 	for i := range list {
 		m.begin(&list[i])
 		under.Go(func() {
@@ -179,9 +178,10 @@ func (m *Mirror) end() {
 	}
 }
 
-// noteOutbox logs when works cannot be taken, and when they can again.
-func (m *Mirror) noteOutbox(err error) {
-	if errors.Is(err, context.Canceled) {
+// noteOutbox logs when works cannot be taken, and when they can again. What the end of the call's context cut is no fault; without a store
+// no pictures wait.
+func (m *Mirror) noteOutbox(ctx context.Context, err error) {
+	if ctx.Err() != nil || m.Store == nil {
 		return
 	}
 	m.mu.Lock()

@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sluice/gateway/mirror"
 	"sluice/gateway/upstream"
 	"sluice/policy/event"
 )
@@ -174,6 +176,40 @@ func TestAnotherReplicaGoesOn(t *testing.T) {
 		b.run(b.config())
 		time.Sleep(2 * time.Second)
 		b.want("task.succeeded killed 1, task.succeeded stopped 1")
+	})
+}
+
+// cutOff are works of an outbox whose calls fail as a connection does that is closed under them.
+type cutOff struct{ mirror.Works }
+
+var errCut = errors.New("use of closed network connection")
+
+func (cutOff) LateWork(ctx context.Context, _ int) ([]event.Work, error) {
+	<-ctx.Done()
+	return nil, errCut
+}
+
+// away are works of an outbox that is away.
+type away struct{ mirror.Works }
+
+func (away) LateWork(context.Context, int) ([]event.Work, error) { return nil, errCut }
+
+// What a stop cuts is no fault of the outbox, and without a store no picture waits.
+func TestNoFaultIsLoggedThatDoesNotExist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		config := b.config()
+		config.Works = cutOff{config.Works}
+		_, stop := b.run(config)
+		time.Sleep(time.Minute)
+		stop()
+		config.Store, config.Works = nil, away{config.Works}
+		_, stop = b.run(config)
+		time.Sleep(time.Minute)
+		stop()
+		if log := b.log.String(); log != "" {
+			t.Error(log)
+		}
 	})
 }
 

@@ -169,9 +169,9 @@ func (m *Mirror) renew(ctx context.Context, w *event.Work) {
 
 // record reports to the outbox, and repeats that until the lease ends. Then another replica tries, and stores the same bytes again.
 func (m *Mirror) record(ctx context.Context, w *event.Work, p event.Progress) {
-	for ends := m.Now().Add(event.Lease); ; {
-		_, err := m.Works.Worked(context.WithoutCancel(ctx), w, p)
-		m.noteOutbox(err)
+	for uncut, ends := context.WithoutCancel(ctx), m.Now().Add(event.Lease); ; {
+		_, err := m.Works.Worked(uncut, w, p)
+		m.noteOutbox(uncut, err)
 		if err == nil || ctx.Err() != nil || m.Now().After(ends) {
 			return
 		}
