@@ -96,7 +96,7 @@ func (s *requestState) judge() {
 	u := s.service
 	s.verdict = s.attempt.End(accounts.AnswerOf(s.exchange, &s.reading, s.UpstreamStatus, s.retryAfter))
 	if s.UpstreamStatus == http.StatusUnauthorized {
-		u.alarms.Raise(telemetry.AlarmKeyRefused, s.attempt.ID, errOurKey.Error())
+		u.alarms.Raise(telemetry.AlarmKeyRefused, s.attempt.ID, refusal.ErrOurKey.Error())
 	}
 	if s.reading.Failed && account.Unpaid(s.reading.ErrorCode) {
 		u.alarms.Raise(s.reading.ErrorCode, s.attempt.ID, "the service says that its account does not pay")

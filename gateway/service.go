@@ -3,14 +3,11 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -99,7 +96,7 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 	secrets := u.live.pool.Secrets()
 	secrets.CoverHeader(answer.Header, wire.InboundNames[:])
 	s.UpstreamID = first(answer.Header["X-Request-Id"])
-	if err := checkAnswer(answer, s.retryAfter); err != nil {
+	if err := refusal.OfAnswer(answer, s.retryAfter); err != nil {
 		s.fault = refusal.As(err).Name
 		s.exchange.Abandon()
 		return err
@@ -173,31 +170,6 @@ func (u *service) queryTask(claim *cache.Claim, by tasks.Origin) (tasks.Reply, e
 
 // wholeAnswer bounds the answers that are read whole: task answers and errors. The service's are a few KB.
 const wholeAnswer = 4 << 20
-
-var (
-	errUpgraded   = errors.New("the service switched protocols")
-	errRedirected = errors.New("the service answered with a redirect")
-	errEncoded    = errors.New("the service sent a compressed answer without being asked")
-	errOurKey     = errors.New("the service refused the gateway's own key")
-)
-
-// checkAnswer refuses an answer that no team may get. wait is how long a refused key should not be used; 0: unknown.
-func checkAnswer(answer *http.Response, wait time.Duration) error {
-	broken := func(err error) error {
-		return refusal.New(refusal.Answer).Say("The service's answer could not be used.").Because(err)
-	}
-	switch {
-	case answer.StatusCode == http.StatusSwitchingProtocols:
-		return broken(errUpgraded)
-	case answer.StatusCode >= 300 && answer.StatusCode < 400:
-		return broken(errRedirected) // following it would send the key to another host
-	case answer.StatusCode == http.StatusUnauthorized:
-		return refusal.New(refusal.OurKey).Say("The service refused the gateway's key; its operators have been alerted.").Because(errOurKey).Retry(wait)
-	case slices.ContainsFunc(answer.Header["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }):
-		return broken(errEncoded)
-	}
-	return nil
-}
 
 // readWhole reads an answer into memory and gives it a body that can be read again.
 func readWhole(answer *http.Response) ([]byte, error) {

@@ -117,7 +117,7 @@ var mutations = []mutation{
 	{about: "a refusal that was cut counts", file: "gateway/accounts/attempt.go", old: "x.Clean || x.Whole && read.Complete", new: "x.Whole"},
 	{about: "a comment before a refusal decides", file: "gateway/accounts/attempt.go", old: "case read.Frames == 0:\n\t\treturn true", new: "case read.Frames == 0:\n\t\treturn false"},
 	{about: "an open event decides", file: "gateway/accounts/attempt.go", old: "return open || account.Judge", new: "return account.Judge"},
-	{about: "a refused key loses the wait of another account", file: "gateway/service.go", old: "Because(errOurKey).Retry(wait)", new: "Because(errOurKey)"},
+	{about: "a refused key loses the wait of another account", file: "gateway/refusal/answer.go", old: "Because(ErrOurKey).Retry(wait)", new: "Because(ErrOurKey)"},
 	{about: "a failed connection loses the wait of another account", file: "gateway/exchange.go", old: "return nil, refusal.As(err).Retry(wait)", new: "return nil, err"},
 	{about: "a bad request is told the wait of an account", file: "gateway/accounts/attempt.go", old: "if v.Another || v.Outcome == account.Throttled || v.Outcome == account.Refused {", new: "if true {"},
 	{about: "a request goes by accounts of another reading than its team", file: "gateway/admit.go", old: "placement.New(s.accounts, s.want(), awaited)", new: "placement.New(a.live.pool.Now(), s.want(), awaited)"},

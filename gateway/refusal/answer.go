@@ -1,0 +1,36 @@
+package refusal
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrOurKey is the cause of a refusal because the service refused the key of its account.
+var ErrOurKey = errors.New("the service refused the gateway's own key")
+
+var (
+	errUpgraded   = errors.New("the service switched protocols")
+	errRedirected = errors.New("the service answered with a redirect")
+	errEncoded    = errors.New("the service sent a compressed answer without being asked")
+)
+
+// OfAnswer refuses an answer of the service that no team may get; nil: it may be used. wait is how long a refused key should not be used; 0: unknown.
+func OfAnswer(answer *http.Response, wait time.Duration) error {
+	broken := func(err error) error {
+		return New(Answer).Say("The service's answer could not be used.").Because(err)
+	}
+	switch {
+	case answer.StatusCode == http.StatusSwitchingProtocols:
+		return broken(errUpgraded)
+	case answer.StatusCode >= 300 && answer.StatusCode < 400:
+		return broken(errRedirected) // following it would send the key to another host
+	case answer.StatusCode == http.StatusUnauthorized:
+		return New(OurKey).Say("The service refused the gateway's key; its operators have been alerted.").Because(ErrOurKey).Retry(wait)
+	case slices.ContainsFunc(answer.Header["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }):
+		return broken(errEncoded)
+	}
+	return nil
+}
