@@ -160,8 +160,8 @@ func (q *queue) do(ctx context.Context, batch []job) map[string]error {
 	sent = true
 	for i, err := range errs {
 		if err != nil {
-			failed[batch[i].key().account] = err //nolint:gosec // there is an error for each
-			q.retain(batch[i])                   //nolint:gosec // likewise
+			failed[batch[i].key().account] = err
+			q.retain(batch[i])
 		}
 	}
 	return failed
