@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -24,6 +26,7 @@ type Correction struct {
 	Delta   string // what to add; below 0 to give back. Spend is in the currency
 	Day     string // such as 2026-11-12, in UTC; empty: today
 	Account string // at the service; empty: main
+	Once    string // of the form that orders it: the same that is sent twice counts once; empty: each counts
 	Money   unit.Money
 }
 
@@ -46,7 +49,16 @@ func (c Correction) Read(team, reason string, now time.Time) (order limit.Correc
 	case strings.TrimSpace(reason) == "" || utf8.RuneCountInString(reason) > teams.MaxProse:
 		return refused("reason", "a correction needs a reason", "1 to 200 characters in one line")
 	}
-	return limit.Correction{ID: "adjust-" + rand.Text(), Team: team, Unit: c.Unit, Delta: delta, Day: day, Account: c.Account, Why: reason}, nil
+	return limit.Correction{ID: "adjust-" + idOf(c.Once, team, string(c.Unit), c.Delta, c.Day, c.Account, reason), Team: team, Unit: c.Unit, Delta: delta, Day: day, Account: c.Account, Why: reason}, nil
+}
+
+// idOf returns an id of lower-case letters and digits: a random one, or of what a form orders, so that a form that is sent twice orders once.
+func idOf(once string, order ...string) string {
+	if once == "" {
+		once = rand.Text()
+	}
+	sum := sha256.Sum256([]byte(once + "\x00" + strings.Join(order, "\x00")))
+	return hex.EncodeToString(sum[:16])
 }
 
 // day returns the number of the day, 0 for today. kept is false if the ledger does not keep it.

@@ -54,6 +54,8 @@ type Registry struct {
 	Raises Raises
 	kept   kept
 	pace   pace
+
+	corrected corrections
 }
 
 // NewRegistry returns the registry.

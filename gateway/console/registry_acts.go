@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"sync"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -14,7 +15,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Adjust corrects what a team used: see [Correction.Post].
+// Adjust corrects what a team used: see [Correction.Post]. A form that is sent again gets the result of the first time.
 func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Correction) (done limit.Adjustment, err error) {
 	if err := r.seen(ctx, a, team, a.Changes()); err != nil {
 		return done, err
@@ -24,14 +25,38 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 	if err != nil {
 		return done, err
 	}
+	if c.Once != "" {
+		r.corrected.Lock()
+		defer r.corrected.Unlock()
+		if done, again := r.corrected.by[order.ID]; again {
+			return done, nil
+		}
+	}
 	if err := c.FindAccount(ctx, team, r.Now(), r.accountIDs(), r.Balances.Rows); err != nil {
 		return done, err
 	}
 	done, err = c.Post(ctx, r.Balances, &order, func(ctx context.Context, e teams.Entry) error { return r.kept.note(ctx, orderOf(r, a), e) })
 	if errors.Is(err, ErrOpen) {
-		return done, nil // it was posted; only the audit leaves that open
+		err = nil // it was posted; only the audit leaves that open
+	}
+	if err == nil && c.Once != "" {
+		r.corrected.keep(order.ID, done)
 	}
 	return done, err
+}
+
+// corrections are the results of the last corrections that forms of this process ordered, by id.
+type corrections struct {
+	sync.Mutex
+	by map[string]limit.Adjustment
+}
+
+// keep keeps a result, and bounds how many there are. The lock is held.
+func (c *corrections) keep(id string, done limit.Adjustment) {
+	if c.by == nil || len(c.by) >= 1000 {
+		c.by = map[string]limit.Adjustment{}
+	}
+	c.by[id] = done
 }
 
 // accountIDs returns the ids of the accounts at the service, as far as they are known.

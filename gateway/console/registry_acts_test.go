@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -384,6 +385,32 @@ func TestADirectoryThatIsAway(t *testing.T) {
 		w.refused(err, teams.CodeAway, "")
 		if strings.Contains(err.Error(), "secret") {
 			w.Errorf("shows the cause: %v", err)
+		}
+	})
+}
+
+// TestAFormThatIsSentTwiceOrdersOnce, as after a double click: its corrections and raises have one id. Another order of it counts.
+func TestAFormThatIsSentTwiceOrdersOnce(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		a := operator
+		a.Reason = "counted twice"
+		for _, tt := range []struct {
+			once, delta string
+			day         int64
+		}{{"one", "5", 5}, {"one", "5", 5}, {"one", "6", 11}, {"two", "5", 16}, {"", "5", 21}, {"", "5", 26}} {
+			if done, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: tt.delta, Once: tt.once}); err != nil || done.Day != tt.day {
+				w.Errorf("%q %s: the day has %d, %v, want %d", tt.once, tt.delta, done.Day, err, tt.day)
+			}
+		}
+		for _, tt := range []struct {
+			once, amount string
+			raises       int
+		}{{"one", "5", 1}, {"one", "5", 1}, {"one", "6", 2}, {"two", "5", 3}, {"", "5", 4}, {"", "5", 5}} {
+			made, err := w.Registry.Raises.Add(w.Context(), a, "search", teams.RaiseOrder{Unit: unit.NameImages, Period: teams.PeriodDay, Amount: tt.amount, Once: tt.once})
+			if ids := strings.Fields(w.raisesOf()); err != nil || len(ids) != tt.raises || len(made.ID) != 12 || !slices.Contains(ids, made.ID) {
+				w.Errorf("%q %s: %q of %q, %v, want %d", tt.once, tt.amount, made.ID, ids, err, tt.raises)
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"sluice/gateway/console/access"
@@ -38,8 +39,15 @@ func (r Raises) Add(ctx context.Context, a access.Actor, id string, order teams.
 		return made, teams.Away("nothing can be raised at the moment", err)
 	}
 	order.Reason = a.Reason
-	if made, err = order.Raise(minted.ID, team, r.registry.Now()); err == nil {
+	id = minted.ID
+	if order.Once != "" {
+		id = idOf(order.Once, team.ID, string(order.Unit), string(order.Period), order.Amount, order.Reason)[:len(id)]
+	}
+	if made, err = order.Raise(id, team, r.registry.Now()); err == nil {
 		err = r.commit(ctx, a, teams.AddRaise{Raise: made})
+	}
+	if errors.Is(err, teams.ErrMade) { // the form was sent twice
+		err = nil
 	}
 	return made, err
 }

@@ -73,6 +73,7 @@ type RaiseOrder struct {
 	Amount string     // as it is written; spend is in the currency
 	Until  *time.Time // nil: the end of the running period
 	Reason string
+	Once   string // of the form that orders it: what is sent twice is one raise; empty: each is one
 }
 
 // Raise returns the raise, with an id, that the order makes of a quota of a team, or a [Problem] with [CodeUnfit] that

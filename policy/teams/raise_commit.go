@@ -3,6 +3,7 @@ package teams
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"sluice/policy/strictyaml"
@@ -17,11 +18,17 @@ type RaiseChange interface {
 // AddRaise makes a raise.
 type AddRaise struct{ Raise Raise }
 
+// ErrMade is the error of a raise that was made already, with this id.
+var ErrMade = errors.New("the raise was made already")
+
 // maxRaises is how many raises a team may have at a time.
 const maxRaises = 100
 
 func (c AddRaise) apply(list []Raise) ([]Raise, Entry, error) {
 	own := without(list, func(r Raise) bool { return r.Team != c.Raise.Team })
+	if slices.ContainsFunc(own, func(r Raise) bool { return r.ID == c.Raise.ID }) {
+		return nil, Entry{}, ErrMade
+	}
 	if len(own) >= maxRaises {
 		return nil, Entry{}, &Problem{Code: CodeConflict, Text: "the team has 100 raises at the moment, the most that it may have", Advice: "end one of them"}
 	}

@@ -61,7 +61,7 @@ func TestARefusedRaise(t *testing.T) {
 			}
 		}
 	}
-	if got := attribute(all(limitRowOf(t, parse(t, w), "Spend today"), "input")[2], "value"); got != "" {
+	if got := attribute(all(limitRowOf(t, parse(t, w), "Spend today"), "input")[3], "value"); got != "" {
 		t.Errorf("the form of another limit has %q", got)
 	}
 	typed.Set("until", "tonight")

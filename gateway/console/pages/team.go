@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"net/url"
@@ -40,6 +41,7 @@ type teamView struct {
 	Error                        *fault     // of a form on this page
 	Form                         url.Values // the typed values of that form
 	Units                        [len(unit.Names)]unit.Name
+	Once                         string // of what its forms order: sent twice, it counts once
 }
 
 // team shows one team.
@@ -67,7 +69,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	if err != nil {
 		return view{}, err
 	}
-	v := teamView{Spec: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: about, Form: r.PostForm, Units: unit.Names}
+	v := teamView{Spec: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: about, Form: r.PostForm, Units: unit.Names, Once: rand.Text()}
 	v.Shadow, v.Models, v.Endpoints = t.Flag("shadow"), t.Words("models"), t.Words("endpoints")
 	if f.Team != nil {
 		v.Shadow, v.Models, v.Endpoints = f.Team.Shadow, words(f.Team.Models), words(f.Team.Endpoints)

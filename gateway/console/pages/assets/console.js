@@ -35,6 +35,15 @@
     });
   }
 
+  // A second click sends no form twice. If the answer does not come, the form can be sent again after a while.
+  document.addEventListener("submit", (event) => {
+    if (event.target.method !== "post") return;
+    if (event.target.dataset.sent) return event.preventDefault();
+    event.target.dataset.sent = "yes";
+    setTimeout(() => delete event.target.dataset.sent, 10000);
+  });
+  window.addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent; });
+
   // The column under the pointer, or the one that the arrow keys choose, says its figures in the chart's caption.
   let chosen = -1; // among all columns
   const columns = () => [...document.querySelectorAll(".column")];
