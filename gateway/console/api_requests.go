@@ -21,7 +21,7 @@ var FilterNames = []string{"team", "key", "tag", "model", "endpoint", "rule", "l
 // problem for each faulty parameter.
 func ReadFilter(value func(name string) string, moment func(string) (time.Time, error)) (f recent.Filter, faults []*teams.Problem) {
 	f = recent.Filter{
-		Key: value("key"), Tag: value("tag"), Model: value("model"), Endpoint: value("endpoint"), Rule: value("rule"), Limit: value("limited"), Refusal: value("refusal"), NoPolls: true,
+		Key: value("key"), Tag: value("tag"), Model: value("model"), Endpoint: value("endpoint"), Rule: value("rule"), Limit: value("limited"), Refusal: value("refusal"),
 	}
 	if team := value("team"); team != "" {
 		f.Teams = []string{team}
@@ -44,9 +44,11 @@ func ReadFilter(value func(name string) string, moment func(string) (time.Time, 
 		}
 	}
 	switch value("polls") {
-	case "", "false":
+	case "": // counts of refusals and failures have those of polls
+		f.NoPolls = f.Refusal == "" && f.Rule == "" && f.Limit == "" && f.Class == "" && f.Status < http.StatusBadRequest
+	case "false":
+		f.NoPolls = true
 	case "true":
-		f.NoPolls = false
 	default:
 		faults = append(faults, invalid("polls", "not such a word", "true or false"))
 	}

@@ -269,10 +269,15 @@ func TestTrafficOverHTTP(t *testing.T) {
 
 	w.expect(operator, "GET /requests?team=ads&status=429&refusal=admit/rate&model=m&from=2026-11-22T00:00:00Z&limit=7", "", http.StatusOK, "")
 	w.expect(member, "GET /requests", "", http.StatusOK, "")
+	for _, query := range []string{"limited=ads", "rule=text.seed", "status=4xx", "status=200", "polls=false&refusal=any"} {
+		w.expect(member, "GET /requests?"+query, "", http.StatusOK, "")
+	}
 	w.expect(operator, "GET /requests?status=failed&key=k&tag=project=alpha&endpoint=text&rule=text.seed&to=2026-11-22T12:00:00Z&polls=true", "", http.StatusOK, "")
 	all := []recent.Filter{
-		{Teams: []string{"ads"}, Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Size: 7, NoPolls: true},
+		{Teams: []string{"ads"}, Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Size: 7},
 		{Size: usualPage, NoPolls: true},
+		{Size: usualPage, Limit: "ads"}, {Size: usualPage, Rule: "text.seed"}, {Size: usualPage, Class: recent.ClassClient}, // polls are refused, too
+		{Size: usualPage, Status: 200, NoPolls: true}, {Size: usualPage, Refusal: "any", NoPolls: true},
 		{Size: usualPage, Class: recent.ClassFailed, Key: "k", Tag: "project=alpha", Endpoint: "text", Rule: "text.seed", To: noon},
 	}
 	if diff := cmp.Diff(all, w.traffic.requests); diff != "" {

@@ -17,7 +17,7 @@ type Filter struct {
 	Any      string    // an id of the request, its answer, its trace, its task or its key, or a prefix of [LeastID] bytes or more; empty: any
 	Status   int       // HTTP status; 0: any
 	Class    Class     // of the status; empty: any
-	Refusal  string    // stage/reason, or a stage, or [AnyRefusal]; empty: any outcome
+	Refusal  string    // stage/reason, or a stage, or [AnyRefusal] or [RefusedOrFailed]; empty: any outcome
 	Model    string    // empty: any
 	Key      string    // the key's id, or "jwt:" and a workload; empty: any
 	Tag      string    // one pair, such as project=alpha, or all of them; empty: any
@@ -52,6 +52,9 @@ const (
 
 // AnyRefusal selects every request that Sluice refused; see [Refused].
 const AnyRefusal = "any"
+
+// RefusedOrFailed also selects every request that failed; see [Failed].
+const RefusedOrFailed = "all"
 
 // Refused reports whether a refusal, "" for none, means that Sluice refused the request. Refusals of the stage forward are failures of
 // the exchange with the service.
@@ -158,7 +161,8 @@ func (f *Filter) ofOutcome(l *fields) bool {
 	}
 	return (f.Status == 0 || f.Status == l.status) &&
 		(f.Rule == "" || slices.Contains(l.rules, f.Rule)) &&
-		(f.Refusal == "" || f.Refusal == l.refusal || f.Refusal == AnyRefusal && Refused(l.refusal) || strings.HasPrefix(l.refusal, f.Refusal+"/"))
+		(f.Refusal == "" || f.Refusal == l.refusal || f.Refusal == AnyRefusal && Refused(l.refusal) ||
+			f.Refusal == RefusedOrFailed && (Refused(l.refusal) || Failed(l.refusal, l.status)) || strings.HasPrefix(l.refusal, f.Refusal+"/"))
 }
 
 // has reports whether one of the request's ids is id or has it as a prefix.

@@ -54,6 +54,7 @@ func TestFiltersOfAComplaint(t *testing.T) {
 			{"5xx", recent.Filter{Class: recent.ClassServer}, "r4 r3 r1"},
 			{"failed", recent.Filter{Class: recent.ClassFailed}, "r3 r1"},
 			{"refused", recent.Filter{Refusal: recent.AnyRefusal}, "r5 r4"},
+			{"refused or failed", recent.Filter{Refusal: recent.RefusedOrFailed}, "r5 r4 r3 r1"},
 			{"until a time", recent.Filter{To: start.Add(2 * time.Second)}, "r1 0b6a0000-5d1e"},
 		} {
 			if got := ids(requests(t, s, tt.filter)); got != tt.want {

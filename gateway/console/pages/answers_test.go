@@ -85,6 +85,7 @@ func TestATotalThatIsNotAllKeptSaysSo(t *testing.T) {
 	h := as(pages.New(deps), operator)
 	for query, want := range map[string]string{
 		"refusal=any&from=2026-11-22T00:00": "968 of 3,239 refused requests are kept", "refusal=admit/quota&from=2026-11-22T00:00": "9 of 12 refused requests are kept",
+		"refusal=any&polls=true&from=2026-11-22T00:00": "968 of 3,239 refused", "refusal=any&polls=false&from=2026-11-22T00:00": "",
 		"refusal=any": "", "refusal=any&from=2026-11-22T00:00&model=llm": "", "from=2026-11-22T00:00": "",
 	} {
 		text := textOf(parse(t, get(t, h, "/requests?"+query)))

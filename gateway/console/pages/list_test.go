@@ -54,6 +54,24 @@ func TestFiltersOfRequests(t *testing.T) {
 	}
 }
 
+// TestHiddenPollsAreNamed where they may be what is looked for: an empty list leads to them. Polls that were refused or failed are listed.
+func TestHiddenPollsAreNamed(t *testing.T) {
+	h := day(12).handler(operator)
+	for query, want := range map[string][3]bool{ // a link to the polls, a box, told that they are there
+		"team=zzz": {true, true, false}, "team=zzz&polls=true": {false, true, false}, "team=zzz&refusal=any": {false, false, true}, "team=zzz&status=failed": {false, false, true}, "": {false, true, false},
+	} {
+		text := get(t, h, "/requests?"+query).Body.String()
+		if got := [3]bool{strings.Contains(text, `href="/requests?polls=true&amp;team=zzz">`), strings.Contains(text, `name="polls"`), strings.Contains(text, "with polls of tasks")}; got != want {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	for _, a := range all(all(parse(t, get(t, h, "/now")), "figure")[0], "a") {
+		if !strings.Contains(attribute(a, "href"), "polls=true") {
+			t.Fatalf("a column counts polls, and leads to %s", attribute(a, "href"))
+		}
+	}
+}
+
 func TestTheNavigationHasWhatThePersonMayOpen(t *testing.T) {
 	g := day(12)
 	for _, p := range []access.Person{operator, {Name: "v", Role: access.Viewer}, {Name: "m", Role: access.Member, Teams: []string{"search"}}} {

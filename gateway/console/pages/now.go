@@ -76,7 +76,7 @@ func (s *site) now(r *http.Request, p access.Person) (view, error) {
 		v.RefusedShown += x.Refused
 	}
 	if len(n.Steps) > 0 {
-		v.ShownURL = requestsURL(n.Steps[0].At, time.Time{}, nil)
+		v.ShownURL = requestsURL(n.Steps[0].At, time.Time{}, withPolls)
 	}
 	begun := midnight(s.Now())
 	v.Midnight = begun.Format(time.RFC3339)
@@ -91,7 +91,7 @@ func stepsFigure(steps []figures.Step, step time.Duration) chart.Figure {
 	for i, x := range steps {
 		served := x.Requests - x.Refused - x.Failed
 		list[i] = chart.Column{
-			At: x.At, URL: requestsURL(x.At, x.At.Add(step), nil), Runs: i == len(steps)-1,
+			At: x.At, URL: requestsURL(x.At, x.At.Add(step), withPolls), Runs: i == len(steps)-1,
 			Title: fmt.Sprintf("%s UTC: %s, %s refused, %s failed", x.At.UTC().Format("15:04"), several(x.Requests, "request"), grouped(x.Refused), grouped(x.Failed)),
 			Parts: []float64{float64(served), float64(x.Refused), float64(x.Failed)},
 		}
@@ -100,6 +100,9 @@ func stepsFigure(steps []figures.Step, step time.Duration) chart.Figure {
 	return chart.New(fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)), list, true, func(i int) template.HTML { return moment(formClock, steps[0].At.Add(time.Duration(i)*step)) },
 		chart.Series{Class: "a", Name: "served"}, chart.Series{Class: "b", Name: "refused"}, chart.Series{Class: "c", Name: "failed at the service"})
 }
+
+// withPolls fits what the steps count.
+var withPolls = url.Values{"polls": {"true"}}
 
 // requestsURL returns the address of the requests of a span that match fit; to may be zero.
 func requestsURL(from, to time.Time, fit url.Values) string {

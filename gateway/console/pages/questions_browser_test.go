@@ -201,7 +201,7 @@ func TestAChartIsReadInLocalTimeAndLeadsToItsRequests(t *testing.T) {
 		t.Errorf("still running: %s", got)
 	}
 	browsertest.Evaluate[bool](p.ctx, t, `(document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true})), true)`)
-	browsertest.Await(p.ctx, t, `location.pathname + location.search === "/requests?from=2026-11-22T12%3A31%3A00Z&to=2026-11-22T12%3A32%3A00Z"`)
+	browsertest.Await(p.ctx, t, `location.pathname + location.search === "/requests?from=2026-11-22T12%3A31%3A00Z&polls=true&to=2026-11-22T12%3A32%3A00Z"`)
 	p.click("nav a", "Now")
 	browsertest.Evaluate[bool](p.ctx, t, `(() => { const hit = at => document.querySelector(".plot [data-at='2026-11-22T" + at + ":00Z'] .hit");
 		hit("12:20").dispatchEvent(new PointerEvent("pointerdown", {bubbles: true})); hit("12:10").dispatchEvent(new PointerEvent("pointerup", {bubbles: true})); return true })()`)

@@ -25,10 +25,11 @@ type requestsView struct {
 	Asked map[string]string // the parameters of the filter, trimmed
 	Wrong map[string]string // the faults of parameters
 	More  string
-	Any   bool  // a filter is set
-	Rest  bool  // a folded field is set
-	Kept  int64 // how many of All are kept
-	All   int64 // refused requests that match the filter; 0: it selects others, or all are kept
+	Polls string // the same with polls; empty: it has them
+	Any   bool   // a filter is set
+	Rest  bool   // a folded field is set
+	Kept  int64  // how many of All are kept
+	All   int64  // refused requests that match the filter; 0: it selects others, or all are kept
 }
 
 // requests lists the newest requests.
@@ -57,25 +58,33 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 		v.count(r.Context(), s, p, filter)
 	}
 	if list.Next != "" {
-		query := url.Values{"after": {list.Next}}
-		for name, value := range v.Asked {
-			if value != "" {
-				query.Set(name, value)
-			}
-		}
-		v.More = "/requests?" + query.Encode()
+		v.More = v.url("after", list.Next)
+	}
+	if filter.NoPolls {
+		v.Polls = v.url("polls", "true")
 	}
 	return view{page: "requests", title: "Requests", data: v, live: filter.Cursor == ""}, nil
+}
+
+// url returns the address of the list with one more parameter.
+func (v *requestsView) url(name, value string) string {
+	query := url.Values{name: {value}}
+	for asked, of := range v.Asked {
+		if of != "" && asked != name {
+			query.Set(asked, of)
+		}
+	}
+	return "/requests?" + query.Encode()
 }
 
 // count sets Kept and All, if the filter selects refused requests of a span and perhaps a team, and nothing else.
 func (v *requestsView) count(ctx context.Context, s *site, p access.Person, f recent.Filter) {
 	for name, value := range v.Asked {
-		if value != "" && !slices.Contains([]string{"team", "refusal", "from", "to"}, name) {
+		if value != "" && !slices.Contains([]string{"team", "refusal", "from", "to", "polls"}, name) {
 			return
 		}
 	}
-	if q := (figures.RefusedQuery{Team: v.Asked["team"], By: "reason", From: f.From, To: f.To}); f.Refusal != "" && !f.From.IsZero() && s.Deps.Now().Sub(f.From) < recent.Kept {
+	if q := (figures.RefusedQuery{Team: v.Asked["team"], By: "reason", From: f.From, To: f.To}); f.Refusal != "" && !f.NoPolls && !f.From.IsZero() && s.Deps.Now().Sub(f.From) < recent.Kept {
 		if q.To.IsZero() {
 			q.To = s.Deps.Now()
 		}

@@ -45,6 +45,9 @@ func TestRefusalsOfTodayLeadToThose(t *testing.T) {
 				t.Errorf("%s leads to %s", textOf(a), to)
 			}
 		}
+		if page := get(t, g.handler(operator), "/teams/"+g.list[i].ID).Body.String(); !strings.Contains(page, `&amp;refusal=all&amp;from=`) {
+			t.Error("the failed ones are counted, and not listed")
+		}
 		if links != 4 {
 			t.Errorf("%d links to requests", links)
 		}
@@ -243,7 +246,7 @@ func TestAChartsValuesAreThereWithoutPointing(t *testing.T) {
 			t.Errorf("%s: %d values: %.60q", path, len(values), values)
 		}
 	}
-	if text := get(t, h, "/now").Body.String(); !strings.Contains(text, `href="/requests?from=2026-11-22T11%3A35%3A00Z"`) {
+	if text := get(t, h, "/now").Body.String(); !strings.Contains(text, `href="/requests?from=2026-11-22T11%3A35%3A00Z&amp;polls=true"`) {
 		t.Error("the chart's total does not lead to its requests")
 	}
 }
