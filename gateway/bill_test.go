@@ -333,7 +333,8 @@ func TestModelsWithoutAPrice(t *testing.T) {
 	}
 }
 
-// A price of text does not price images: they would cost nothing, without bound. A written 0 is a price.
+// A price of text does not price images: they would cost nothing, without bound. A written 0 is a price. What a task made, and so whether
+// that has a price, is known at its end.
 func TestImagesWithoutAPrice(t *testing.T) {
 	for about, tt := range map[string]struct {
 		price, limits string
@@ -345,12 +346,16 @@ func TestImagesWithoutAPrice(t *testing.T) {
 		"a price of 0":          {"input_per_million: 1, output_per_million: 1, image: 0", "quotas: {spend: {day: 1}}", 200, map[string]float64{}},
 		"a price of a size":     {"images: [{size: 1K, image: 0.5}]", "quotas: {spend: {day: 4}}", 200, map[string]float64{}},
 	} {
-		h := build(t, limited(tt.limits), func(p *plan) { p.teams += "prices: [{model: \"*\", " + tt.price + "}]\n" })
+		h, clock := tasked(t, limited(tt.limits), func(p *plan) { p.teams += "prices: [{model: \"*\", " + tt.price + "}]\n" })
 		got := h.ask("POST", imagePath, imageBody, async...)
 		if got.status != tt.status || tt.status == 403 && !strings.Contains(got.body, "has a spend quota, and the teams file has no price of images for the model") {
 			t.Errorf("%s: %d %s", about, got.status, got.body)
 		}
 		h.records.await(t, 1)
+		for range 2 {
+			clock.move(time.Minute)
+			h.gateway.Finish(t.Context())
+		}
 		h.counts(t, "sluice_requests_unpriced_total", tt.counted)
 	}
 }

@@ -160,3 +160,45 @@ func TestAnEstimateCostsNoMoreThanTheNewAccountHolds(t *testing.T) {
 		}
 	}
 }
+
+// A request below a native path holds tokens and images, but needs a price only of what it is charged. A task shows that at its end.
+func TestNativeRequestsNeedThePriceOfWhatTheyMade(t *testing.T) {
+	const (
+		images = `"usage":{"image_count":1}`
+		tokens = `"usage":{"input_tokens":10,"output_tokens":5}`
+	)
+	ended := func(usage string) string {
+		return strings.Replace(pendingTask, `"PENDING"}`, `"SUCCEEDED"},`+usage, 1)
+	}
+	once := map[string]float64{`model="video-*"`: 1}
+	for about, tt := range map[string]struct {
+		model, made, end string
+		counted          map[string]float64
+	}{
+		"a task of images":                 {"video-1", pendingTask, ended(images), map[string]float64{}},
+		"a task of tokens":                 {"video-1", pendingTask, ended(tokens), once},
+		"a task that is over":              {"video-1", ended(tokens), "", once},
+		"one of images":                    {"video-1", ended(images), "", map[string]float64{}},
+		"a task whose end is not seen":     {"video-1", pendingTask, "", map[string]float64{}},
+		"a task of a model without prices": {"other", pendingTask, ended(images), map[string]float64{`model="other"`: 1}},
+		"images":                           {"video-1", `{"output":{},` + images + `}`, "", map[string]float64{}},
+		"tokens":                           {"video-1", `{"output":{},` + tokens + `}`, "", once},
+		"nothing is counted":               {"video-1", `{"output":{"text":"a"}}`, "", map[string]float64{}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			g := guess{media: "application/json", answer: tt.made, end: tt.end}
+			h, clock := tasked(t, governed, func(p *plan) {
+				p.teams, p.upstream, p.config.TaskTTL = "prices: [{model: \"video-*\", image: 0.5}]\n", g.service(), time.Hour
+			})
+			if got := h.ask("POST", "/api/v1/services/video/now", `{"model":"`+tt.model+`","input":{"prompt":"river"}}`); got.status != 200 {
+				t.Fatal(got.status, got.body)
+			}
+			h.records.await(t, 1)
+			for _, d := range []time.Duration{time.Minute, time.Hour, time.Minute} {
+				clock.move(d)
+				h.gateway.Finish(t.Context())
+			}
+			h.counts(t, "sluice_requests_unpriced_total", tt.counted)
+		})
+	}
+}

@@ -139,14 +139,14 @@ func (s *requestState) ending() billing.Ending {
 	}
 }
 
-// unpriced reports whether the request is charged and its model has no price of what it used, as far as that is known, although the file
-// has prices.
-func (s *requestState) unpriced() bool {
-	used := &s.size
-	if s.Cost.Known {
-		used = &s.Cost.Amounts
+// unpriced reports whether the request is charged and its model has no price of what it used, although the file has prices. If it is not
+// known what that is, or a task's end shows it later, only a model without any price counts.
+func (s *requestState) unpriced(charged *limit.Charge) bool {
+	missing := s.pricing.Price == nil
+	if charged.Bill != nil {
+		missing = s.pricing.Price.Missing(&charged.Amounts) != ""
 	}
-	return s.pricing.Price.Missing(used) != "" && !nameless(s) && len(s.teams.Prices) > 0 && s.mayHaveRun()
+	return missing && !nameless(s) && len(s.teams.Prices) > 0 && s.mayHaveRun()
 }
 
 // nameless reports whether a request on a forwarded path names no model, and so needs no price.

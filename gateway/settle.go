@@ -56,7 +56,7 @@ func (a *admission) settle(w *reply, r *http.Request, s *requestState) {
 		}
 		a.deps.Balances.SettleLater(charge)
 	}
-	if s.unpriced() {
+	if s.unpriced(charge) {
 		a.deps.Metrics.Unpriced(s.Label)
 	}
 	if s.pricing.Contradicts {

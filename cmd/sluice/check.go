@@ -17,6 +17,7 @@ import (
 	"sluice/gateway/hooks"
 	"sluice/policy"
 	"sluice/policy/account"
+	"sluice/policy/forms"
 	"sluice/policy/limit/redisstore"
 	"sluice/policy/price"
 	"sluice/policy/strictyaml"
@@ -65,6 +66,7 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 		c.warnings = append(c.warnings, append(c.teams.Prices.BeyondRules(c.EditImageModels, c.SyncImageModels, c.Rules), c.teams.Prices.Hidden()...)...)
 		c.warnings = append(c.warnings, c.teams.Prices.Awaited(price.DayOf(time.Now()))...)
 		joined, whole := c.withDirectory(ctx, &text)
+		c.warnPartial(joined)
 		writeTeams(&text, joined)
 		err = c.fit(joined, whole)
 	case c.teams != nil:
@@ -77,6 +79,21 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 		return errors.Join(err, failed)
 	}
 	return err
+}
+
+// warnPartial warns of models that a quota of spend refuses below a native path, because a request there may make tokens or images, and
+// only one of them has a price.
+func (c *configuration) warnPartial(joined *teams.File) {
+	native := slices.ContainsFunc(c.ForwardPaths, func(p forms.Path) bool { return p.Form == forms.Native })
+	spends := joined.House.Spends() || slices.ContainsFunc(joined.List, func(t *teams.Team) bool {
+		return t.Spends() || slices.ContainsFunc(t.CountedKeys(), func(k *teams.Key) bool { return k.Spends() })
+	}) || slices.ContainsFunc(c.Upstream.File.List, func(a *teams.Account) bool { return a.Quotas != nil && a.Quotas.Spends() })
+	if !native || !spends {
+		return
+	}
+	for _, lack := range joined.Prices.Partial(price.DayOf(time.Now())) {
+		c.warnings = append(c.warnings, settings.Prefix+"FORWARD_PATHS: "+lack+": a quota of spend refuses it below a native path, where a request may make either; what is free has a price of 0")
+	}
 }
 
 // fit checks that amounts can be counted in the teams file's currency, and that accounts and teams fit together, also those of the

@@ -124,6 +124,28 @@ func TestCheckNamesPricesThatHaveNotBegun(t *testing.T) {
 	}
 }
 
+// Check names models whose price has only tokens or only images, where a native path is open and a quota counts money: it refuses them there.
+func TestCheckNamesPricesOfOneKind(t *testing.T) {
+	const prices = "currency: CNY\nprices: [{model: \"video-*\", image: 0.5}, {model: llm-plus, output_per_million: 1}, {model: \"*\", image: 1, input_per_million: 1}]\n"
+	const house = "house: {quotas: {spend: {day: 5}}}\n"
+	const ofTeam = "    quotas: {spend: {day: 5}}\n"
+	for _, tt := range []struct {
+		teams, paths string
+		want         int
+	}{
+		{prices + house, "services/video=native", 2}, {ofTeam + prices, "services/video=native", 2}, {prices, "services/video=native", 0},
+		{prices + house, "services/video=openai", 0}, {prices + house, "", 0},
+	} {
+		got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams+tt.teams), "SLUICE_FORWARD_PATHS="+tt.paths), "check").stdout
+		n := strings.Count(got, "# warning: SLUICE_FORWARD_PATHS: ")
+		video := strings.Contains(got, ": video-* has no price of tokens: a quota of spend refuses it below a native path")
+		text := strings.Contains(got, ": llm-plus has no price of images: a quota of spend refuses it below a native path")
+		if n != tt.want || video != (tt.want > 0) || text != (tt.want > 0) {
+			t.Errorf("%+v: %d warnings in\n%s", tt, n, got)
+		}
+	}
+}
+
 // Check names sizes of the price list that no rule on the editing models lets a picture have, and those whose pictures cost by pixels.
 func TestCheckNamesSizesThatNeverCount(t *testing.T) {
 	file := write(t, someTeams+"currency: CNY\nprices: [{model: \"gen2.6-image*\", image: 1, images: [{size: 640*640, image: 2}, {size: 1k, image: 3}]}, {model: \"*\", image: 1, images: [{size: 1024*1024, image: 2}, {up_to_pixels: 2000000, image: 1}]}]\n")

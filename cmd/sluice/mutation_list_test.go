@@ -295,6 +295,8 @@ var mutations = []mutation{
 	{about: "a chunked picture may be any size", file: "gateway/upstream/fetch.go", old: "case size > f.bounds.largest:", new: "case false:"},
 	{about: "a picture that was cut is whole", file: "gateway/upstream/fetch.go", old: "err != nil && !errors.Is(err, io.EOF)", new: "err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)"},
 	{about: "pictures are fetched although no host is listed", file: "gateway/front.go", old: "err == nil && request.Base64 && !f.fetcher.Allowed()", new: "false"},
+	{about: "a task that has the price of what it made counts as free", file: "gateway/request_state.go", old: "missing := s.pricing.Price == nil", new: "missing := s.pricing.Price.Missing(&s.size) != \"\""},
+	{about: "a task without the price of what it made is not counted", file: "gateway/tasks/settle.go", old: "if first && unpriced {", new: "if false && unpriced {"},
 	{about: "a library repeats a chat that failed and was charged", file: "gateway/dialect/writer.go", old: "(w.Final || paid || ", new: "(w.Final || paid && false || "},
 	{about: "a picture that cannot be fetched is paid again", file: "gateway/front_images.go", old: "\tw.front.Final = true\n\treturn refusal.New(refusal.Picture)", new: "\treturn refusal.New(refusal.Picture)"},
 

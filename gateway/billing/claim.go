@@ -43,6 +43,11 @@ func OfTask(hold *cache.Hold, used price.Usage) (bill price.Bill, contradicts bo
 	return price.Of(priceIn(hold), &used)
 }
 
+// Unpriced reports whether a task's model has a price, but none of what it is charged for.
+func Unpriced(hold *cache.Hold, charged *limit.Amounts, of *price.Bill) bool {
+	return of != nil && priceIn(hold).Missing(charged) != "" && hold.Whole != nil
+}
+
 // HeldByTask is what a task holds, and its bill; nil: it holds tokens, whose kinds are unknown.
 func HeldByTask(hold *cache.Hold) (limit.Amounts, *price.Bill) {
 	bill, _ := OfTask(hold, price.Asked(hold.Images, hold.Size))

@@ -73,13 +73,6 @@ func (s *settler) endOf(claim *cache.Claim, ended cache.Answer, body []byte, by 
 	return end
 }
 
-func read(body []byte) meter.Reading {
-	var reads meter.Meter
-	reads.Reset("application/json", "")
-	_, _ = reads.Write(body) // it never fails
-	return reads.End()
-}
-
 // count fills in what a task is charged for its last answer, and reports whether the usage there contradicts itself. If the answer does
 // not count what was made, the stream of its creation does, if it ended the task; else what was held is the estimate.
 func (e *End) count(claim *cache.Claim, reading *meter.Reading) (contradicts bool) {
@@ -197,12 +190,15 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	if claim.Hold.Counted {
 		held.AddOuter(limit.ScopeAccount)
 	}
-	task := s.taskOf(claim, end) // a charge may wait for long: it keeps no answer
+	task, unpriced := s.taskOf(claim, end), billing.Unpriced(&claim.Hold, &end.Amounts, end.Bill) // a charge may wait for long: it keeps no answer
 	s.deps.Charge(ctx, &limit.Charge{
 		Held: held, Amounts: end.Amounts, Bill: end.Bill, Estimated: end.Estimated, Left: left, Event: s.Event(task, end.body, claim.Callback),
 		Taken: func(first bool) {
 			if first {
 				s.reportEnd(claim, task)
+			}
+			if first && unpriced {
+				s.deps.Metrics.Unpriced(s.deps.Label(claim.Model))
 			}
 			taken(first)
 		},

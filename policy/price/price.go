@@ -129,6 +129,19 @@ func (l List) Missing(pattern policy.Pattern, day int) string {
 	return l.For(string(pattern), day).Missing(&made)
 }
 
+// Partial returns, by pattern, what prices of tokens alone or of images alone lack on a day. That of all models is not among them.
+func (l List) Partial(day int) (lacks []string) {
+	for i := range l {
+		pattern := l[i].Pattern
+		again := slices.ContainsFunc(l[:i], func(p Price) bool { return p.Pattern == pattern })
+		p := l.For(string(pattern), day)
+		if missing := p.Missing(&unit.Amounts{unit.Tokens: 1, unit.Images: 1}); !again && p != nil && pattern != "*" && missing != "" {
+			lacks = append(lacks, fmt.Sprintf("%s has no %s", pattern, missing))
+		}
+	}
+	return lacks
+}
+
 // Awaited warns, once for each pattern, of models whose first price begins after a day.
 func (l List) Awaited(day int) (warnings []string) {
 	for i := range l {
