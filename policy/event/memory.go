@@ -144,10 +144,13 @@ func (m *Memory) of(owner string) *keptEvents {
 // drop drops the oldest event. The lock is held.
 func (m *Memory) drop(of *keptEvents) {
 	for _, to := range of.list[0].to {
-		if to.State == Waiting {
+		until, waits := m.seats[to.To][to], to.State == Waiting
+		switch m.end(to); {
+		case waits && until.After(m.now()): // it is under way: its outcome decides
+			m.seats[to.To][to] = until
+		case waits:
 			m.lost[to.To]++
 		}
-		m.end(to)
 	}
 	of.list[0] = nil
 	of.list = of.list[1:]
@@ -206,9 +209,10 @@ func (m *Memory) Due(_ context.Context, rooms Rooms, most int) (list []Delivery,
 		}
 		for n := 0; n < room && len(list) < most && q != nil && q.Len() > 0 && !(*q)[0].due.After(now); n++ {
 			d := (*q)[0]
-			d.due, m.seats[hook][d] = now.Add(Lease), now.Add(Seat)
+			d.due = now.Add(Lease)
 			heap.Fix(q, 0)
 			if m.of(d.Event.Team); d.State == Waiting { // its event's life has not ended
+				m.seats[hook][d] = now.Add(Seat)
 				list = append(list, d.Delivery)
 				if of.Host != "" {
 					hosts[of.Host]--
@@ -219,34 +223,13 @@ func (m *Memory) Due(_ context.Context, rooms Rooms, most int) (list []Delivery,
 	return list, m.takeLost(rooms.Hooks), nil
 }
 
-// free is how many more deliveries to a hook may be under way. The lock is held.
-func (m *Memory) free(hook Address) int {
-	if m.seats[hook] == nil {
-		m.seats[hook] = map[*delivery]time.Time{}
-	}
-	now := m.now()
-	maps.DeleteFunc(m.seats[hook], func(_ *delivery, until time.Time) bool { return !until.After(now) })
-	return m.bounds.InFlight - len(m.seats[hook])
-}
-
-// takeLost returns and resets the counts of deliveries that hooks have lost. The lock is held.
-func (m *Memory) takeLost(rooms map[Address]Room) map[Address]int {
-	lost := map[Address]int{}
-	for hook := range rooms {
-		if n := m.lost[hook]; n > 0 {
-			lost[hook] = n
-			delete(m.lost, hook)
-		}
-	}
-	return lost
-}
-
 // Tried implements [Outbox].
 func (m *Memory) Tried(_ context.Context, d *Delivery, wait time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.find(d.Event.ID)
 	if e == nil {
+		triedDropped(m, d)
 		return nil
 	}
 	i := slices.IndexFunc(e.to, func(to *delivery) bool { return to.To == d.To && to.Path == d.Path })

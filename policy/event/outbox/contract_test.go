@@ -302,6 +302,61 @@ func TestTheNewestIsDeliveredWhereOthersWait(t *testing.T) {
 	})
 }
 
+// A delivery that is under way when its event is dropped is lost only if it fails, or if its outcome is never recorded; it is counted once.
+func TestADeliveryUnderWayIsNotLostWithItsEvent(t *testing.T) {
+	few := event.Bounds{Keep: time.Hour, Most: 5, InFlight: 1000}
+	for about, tt := range map[string]struct {
+		tries int // before the one that is under way
+		ends  event.State
+		lost  int
+	}{
+		"it succeeds":          {0, event.Delivered, 0},
+		"a later try succeeds": {2, event.Delivered, 0},
+		"it is given up":       {0, event.GivenUp, 0}, // which its caller counts
+		"it fails":             {0, event.Waiting, 1},
+		"a later try fails":    {2, event.Waiting, 1},
+		"nobody says":          {1, "", 1},
+	} {
+		t.Run(about, func(t *testing.T) {
+			formsOf(t, few, func(f *form) {
+				f.write("search", "1", jobs)
+				taken := f.due(9, jobs)
+				for range tt.tries {
+					f.tried(taken[0], event.Waiting, time.Minute)
+					f.clock.Move(time.Minute)
+					taken = f.due(9, jobs)
+				}
+				f.clock.Move(time.Second)
+				for range few.Most {
+					f.write("search", "2")
+				}
+				deliver := func(lost int, about string) { // what is lost is told with the next delivery
+					f.write("search", "3", jobs)
+					list := f.due(9, jobs)
+					f.taken("search/jobs 3", list)
+					if f.tried(list[0], event.Delivered, 0); f.lost != lost {
+						f.Errorf("%d lost %s, want %d", f.lost, about, lost)
+					}
+				}
+				deliver(0, "while it is under way")
+				if tt.ends != "" {
+					f.tried(taken[0], tt.ends, 30*time.Minute)
+				} else {
+					f.clock.Move(event.Lease + event.Seat)
+				}
+				deliver(tt.lost, "at its end")
+				if f.client != nil {
+					if n := f.client.ZCard(f.Context(), keyOf("search", "due:jobs")).Val(); n != 0 {
+						f.Errorf("%d deliveries wait", n)
+					}
+				}
+				f.clock.Move(31 * time.Minute)
+				deliver(tt.lost, "later")
+			})
+		})
+	}
+}
+
 // What is known of tries goes with its event: if there are too many, when its life ends, and when the outcome comes later than that.
 func TestRowsOfTriesGoWithTheirEvents(t *testing.T) {
 	forms(t, func(f *form) {

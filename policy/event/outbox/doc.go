@@ -30,8 +30,9 @@
 //	sl1:works:walk           string  30 s                           some replica has looked for owners that are not in those two
 //
 // The bound on an owner's events also bounds everything that belongs to them: a script that writes an event drops the events whose life has
-// ended, at most a hundred, or those beyond the bound, and with them their deliveries and the rows of their tries. A replica of the previous
-// version drops no delivery with its event; then the member of due is removed when it is due.
+// ended, at most a hundred, or those beyond the bound, and with them their deliveries and the rows of their tries. A delivery that is under way
+// stays until its outcome is recorded or its lease ends. A replica of the previous version drops no delivery with its event; then the member of
+// due is removed when it is due.
 //
 // A work lives as long as an event, but at least 49 hours, and besides as long as its event may be held back.
 //

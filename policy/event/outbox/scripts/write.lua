@@ -37,15 +37,25 @@ local function keep_work(w, ms)
   redis.call('PEXPIRE', succeeded, w.remember)
 end
 
--- drop_delivery drops what is kept of a delivery of an event that is dropped. If it waits, it is noted as lost for its hook, whose next taker
--- counts it (due.lua). So no more deliveries wait for a hook than the events that are kept have targets.
-local function drop_delivery(place, target, keep)
-  local hook = hook_of(target)
-  redis.pcall('HDEL', tried_key(place), tried_field(place, target))
-  if redis.pcall('ZREM', TEAM .. 'due:' .. hook, place .. string.sub(target, #hook + 1)) == 1 then
+-- lose removes a delivery that waits, of an event that is not kept, and notes it as lost for its hook, whose next taker counts it (due.lua).
+local function lose(due, hook, member, keep)
+  if redis.pcall('ZREM', due, member) == 1 then
     redis.pcall('HINCRBY', TEAM .. 'lost', hook, 1)
     redis.pcall('PEXPIRE', TEAM .. 'lost', keep)
   end
+end
+
+-- drop_delivery drops what is kept of a delivery of an event that is dropped, and loses it if it waits. So no more deliveries wait for a hook
+-- than the events that are kept have targets. One that is under way waits until its lease ends, and not for a later try that its row has: its
+-- outcome ends it (tried.lua), or else the taker that finds no event.
+local function drop_delivery(place, target, keep, ms)
+  local hook, key, field = hook_of(target), tried_key(place), tried_field(place, target)
+  local due, member = TEAM .. 'due:' .. hook, place .. string.sub(target, #hook + 1)
+  local at, row = redis.pcall('ZSCORE', due, member), redis.pcall('HGET', key, field)
+  local next = type(row) == 'string' and tonumber(string.match(row, '%d+$'))
+  local under_way = type(at) == 'string' and tonumber(at) > tonumber(ms) and tonumber(at) ~= next
+  redis.pcall('HDEL', key, field)
+  if not under_way then lose(due, hook, member, keep) end
 end
 
 -- drop_old drops the oldest events: those whose life has ended, at most a hundred in a call, or else those beyond the most of an owner, and
@@ -60,7 +70,7 @@ local function drop_old(key, e, ms)
     over = #list
   end
   for _, entry in ipairs(list) do
-    for target in string.gmatch(entry[2][6], '[^\n]+') do drop_delivery(entry[1], target, e.keep) end
+    for target in string.gmatch(entry[2][6], '[^\n]+') do drop_delivery(entry[1], target, e.keep, ms) end
     redis.call('XDEL', key, entry[1])
   end
   return over
