@@ -91,6 +91,9 @@ func TestKeysAreLinked(t *testing.T) {
 	if body := get(t, h, "/money?by=key").Body.String(); strings.Contains(body, "/keys/jwt:") || !strings.Contains(body, "/keys/7f3k9q2m4x00\"") {
 		t.Error("a key has no link to the page of its team, or the subject of a token has one")
 	}
+	if body := get(t, h, "/money?by=key&from=2026-11-01&to=2026-11-10").Body.String(); strings.Contains(body, "/keys/") || !strings.Contains(body, `href="/requests?from=2026-11-01T00%3A00%3A00Z&amp;key=7f3k9q2m4x00&amp;to=2026-11-11T00%3A00%3A00Z"`) {
+		t.Errorf("other days than the month's: %s", body)
+	}
 	if body := get(t, h, "/money?by=key&team=search").Body.String(); !strings.Contains(body, "/teams/search/keys/"+url.PathEscape("jwt:system:serviceaccount:search:indexer")) {
 		t.Error("the subject of a team's token has no link")
 	}

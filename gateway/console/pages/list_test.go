@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,59 @@ func TestAThousandTeamsHavePages(t *testing.T) {
 			t.Errorf("page %s: %d", page, w.Code)
 		}
 	}
+}
+
+// TestTheChoiceOfTeamsStays while words are looked for: the form keeps the chip, chips count what they lead to, and an empty list is true.
+func TestTheChoiceOfTeamsStays(t *testing.T) {
+	h := day(12).handler(operator)
+	root := parse(t, get(t, h, "/teams?only=shadow&find=search&sort=spend"))
+	if form := formOf(t, root, "/teams"); form.Get("only") != "shadow" || form.Get("find") != "search" || form.Get("sort") != "spend" {
+		t.Errorf("the form drops the choice: %v", form)
+	}
+	for query, want := range map[string]string{
+		"only=shadow&find=search": "No team has “search” in its id or description and fits the choice above.", "find=zzz": "No team has “zzz” in its id or description.", "only=ending": "No team fits the choice above.",
+	} {
+		if text := textOf(parse(t, get(t, h, "/teams?"+query))); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", query, text)
+		}
+	}
+	for _, a := range all(all(parse(t, get(t, h, "/teams?find=a")), "main")[0], "a") {
+		if to := attribute(a, "href"); strings.Contains(to, "only=") {
+			if name := textOf(a); name[strings.LastIndex(name, " ")+1:] != strconv.Itoa(rows(parse(t, get(t, h, to)))) {
+				t.Errorf("%s leads to %d rows", name, rows(parse(t, get(t, h, to))))
+			}
+		}
+	}
+}
+
+// TestRefusalsAndRequestsKeepTeamAndSpan from one list to the other.
+func TestRefusalsAndRequestsKeepTeamAndSpan(t *testing.T) {
+	h := day(12).handler(operator)
+	for path, want := range map[string]string{
+		"/refusals?by=model&team=search&span=day": "/requests?from=2026-11-21T12%3A35%3A00Z&team=search", "/refusals": "/requests?from=2026-11-22T11%3A35%3A00Z",
+		"/requests?team=search&from=2026-11-22T00:00": "/refusals?by=reason&span=day&team=search", "/requests?team=search&from=2026-11-22T12:00": "/refusals?by=reason&team=search", "/requests": "/refusals?by=reason",
+	} {
+		found := ""
+		for _, a := range all(all(all(parse(t, get(t, h, path)), "main")[0], "nav")[0], "a") {
+			found += attribute(a, "href") + " "
+		}
+		if !strings.Contains(found, want+" ") {
+			t.Errorf("%s leads to %s, want %s", path, found, want)
+		}
+	}
+	g := day(12)
+	deps := g.deps()
+	deps.Figures = ungrouped{deps.Figures}
+	if text := get(t, as(pages.New(deps), operator), "/refusals?by=rule&team=search&span=day").Body.String(); !strings.Contains(text, `href="/refusals?by=reason&amp;span=day&amp;team=search">Look at`) {
+		t.Error("the reasons are of all teams")
+	}
+}
+
+// ungrouped are refusals without a value.
+type ungrouped struct{ pages.Figures }
+
+func (ungrouped) Refused(context.Context, access.Person, figures.RefusedQuery) (figures.Refused, error) {
+	return figures.Refused{Kept: 3, All: 3}, nil
 }
 
 func TestFiltersOfRequests(t *testing.T) {

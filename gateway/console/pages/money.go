@@ -218,12 +218,13 @@ func (v moneyView) RowURL(name string) string {
 		q.From, q.To = name, name
 		return moneyURL("/money", q, "team")
 	case "key":
-		if of := v.owners[name]; of != "" {
+		if of := v.owners[name]; of != "" && v.IsMonth { // its page has this month
 			return keyURL(of, name)
 		}
+		fallthrough
 	case "model", "endpoint", "tag":
-		if name == "" || strings.Contains(name, " ") {
-			return "" // an empty filter would show everything; use without a tag has no name
+		if name == "" || strings.Contains(name, " ") || name == limit.Other && q.By != "endpoint" {
+			return "" // an empty filter would show everything; use without a tag has no name, nor has that of others
 		}
 		from, _ := time.Parse(time.DateOnly, q.From)
 		to, _ := time.Parse(time.DateOnly, q.To)

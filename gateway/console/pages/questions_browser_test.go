@@ -219,9 +219,9 @@ func TestTimesOfAFilterAreInThePersonsZone(t *testing.T) {
 	if err := chromedp.Do(ctx, chromedp.Func(tokyo)); err != nil {
 		t.Fatal(err)
 	}
-	for _, from := range []string{"2026-11-22T03:00:00Z", "2026-11-22T03:00"} {
+	for _, from := range []string{"2026-11-22T03:00:00Z", "2026-11-22T03:00:30Z", "2026-11-22T03:00"} {
 		browsertest.Open(ctx, t, address+"/requests?from="+from)
-		browsertest.Await(ctx, t, `document.querySelector("[name=from]").value === "2026-11-22T12:00"`)
+		browsertest.Await(ctx, t, `document.querySelector("[name=from]").value === "2026-11-22T12:00`+map[bool]string{true: ":30"}[from == "2026-11-22T03:00:30Z"]+`"`)
 	}
 	browsertest.Evaluate[bool](ctx, t, `(document.querySelector("[name=from]").value = "2026-11-22T09:30", document.querySelector("form.filter").requestSubmit(), true)`)
 	browsertest.Await(ctx, t, `new URLSearchParams(location.search).get("from") === "2026-11-22T00:30:00.000Z"`)

@@ -22,8 +22,9 @@ type refusalsView struct {
 	Spans    []choice
 	Figure   chart.Figure
 	Rows     []refusedRow
-	AllURL   string // of all these requests
 	Span     string
+
+	AllURL, RequestsURL string // of all these requests, and with those that were not refused
 }
 
 // KeptCount returns Kept in the type of counts.
@@ -59,10 +60,12 @@ func (s *site) refusals(r *http.Request, p access.Person) (view, error) {
 		v.Dims = append(v.Dims, choice{"By " + by, refusalsURL(by, v.Team, q.Get("span")), by == v.By})
 	}
 	v.Spans = []choice{{"Last hour", refusalsURL(v.By, v.Team, ""), !day}, {"Last 24 hours", refusalsURL(v.By, v.Team, "day"), day}}
-	rows := url.Values{"refusal": {"any"}}
+	rows := url.Values{}
 	if v.Team != "" {
 		rows.Set("team", v.Team)
 	}
+	v.RequestsURL = requestsURL(query.From, time.Time{}, rows)
+	rows.Set("refusal", "any")
 	v.AllURL = requestsURL(query.From, time.Time{}, rows)
 	v.Figure = refusedFigure(&found, maps.Clone(rows))
 	parameter := map[string]string{"reason": "refusal", "limit": "limited", "rule": "rule", "model": "model"}[v.By]

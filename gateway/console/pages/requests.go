@@ -22,14 +22,15 @@ import (
 
 type requestsView struct {
 	recent.Page
-	Asked map[string]string // the parameters of the filter, trimmed
-	Wrong map[string]string // the faults of parameters
-	More  string
-	Polls string // the same with polls; empty: it has them
-	Any   bool   // a filter is set
-	Rest  bool   // a folded field is set
-	Kept  int64  // how many of All are kept
-	All   int64  // refused requests that match the filter; 0: it selects others, or all are kept
+	Asked       map[string]string // the parameters of the filter, trimmed
+	Wrong       map[string]string // the faults of parameters
+	More        string
+	Polls       string // the same with polls; empty: it has them
+	RefusalsURL string // of the same team, and of the day if the span is longer than an hour
+	Any         bool   // a filter is set
+	Rest        bool   // a folded field is set
+	Kept        int64  // how many of All are kept
+	All         int64  // refused requests that match the filter; 0: it selects others, or all are kept
 }
 
 // requests lists the newest requests.
@@ -46,6 +47,8 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 	for _, fault := range faults {
 		v.Wrong[fault.Field] = requestHints[fault.Field](s.Deps.Now())
 	}
+	day := !filter.From.IsZero() && s.Deps.Now().Sub(filter.From) > time.Hour
+	v.RefusalsURL = refusalsURL("reason", v.Asked["team"], map[bool]string{true: "day"}[day])
 	if filter.Cursor, filter.Suggest = q.Get("after"), !wantsLive(r); len(faults) > 0 {
 		return view{page: "requests", title: "Requests", data: v, status: http.StatusBadRequest}, nil
 	}

@@ -94,8 +94,9 @@ func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 		slices.SortStableFunc(all, func(a, b teamRow) int { return order(&a, &b) })
 	}
 	is := teamChips[v.Only]
+	all = slices.DeleteFunc(all, func(t teamRow) bool { return !contains(v.Find, t.ID, t.Word("description")) })
 	for i := range all {
-		if t := &all[i]; contains(v.Find, t.ID, t.Word("description")) && (is == nil || is(t)) {
+		if t := &all[i]; is == nil || is(t) {
 			v.Teams = append(v.Teams, *t)
 			v.Described = v.Described || t.Word("description") != ""
 			v.Total = v.Total.Plus(t.Today)
@@ -147,7 +148,7 @@ func (v *teamsView) url(sort, only string) string {
 	return "/teams?" + q.Encode()
 }
 
-// links sets the headings, which sort, and the chips that select at least one team.
+// links sets the headings, which sort, and the chips that select at least one of the teams.
 func (v *teamsView) links(all []teamRow) {
 	for name := range teamOrders {
 		v.Heads[name] = choice{name, v.url(name, v.Only), v.Sort == name}

@@ -24,8 +24,8 @@
 
   // Moments of a filter are typed in the person's own zone, as the list has them, and asked for in UTC.
   for (const input of document.querySelectorAll("[data-moment]")) {
-    const written = (at) => new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
-    const asUTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$/.test(input.value) ? (input.value + "T00:00:00").slice(0, 16) + "Z" : input.value;
+    const written = (at) => new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 19).replace(/:00$/, "");
+    const asUTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$/.test(input.value) ? input.value + (input.value.length === 10 ? "T00:00Z" : "Z") : input.value;
     if (!isNaN(new Date(asUTC))) input.value = written(new Date(asUTC));
     input.placeholder = input.placeholder && written(new Date());
     for (const zone of input.closest("label").querySelectorAll(".zone")) zone.textContent = "";
