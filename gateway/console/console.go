@@ -31,7 +31,7 @@ type Deps struct {
 	Pages http.Handler
 	// Assets answers below /assets/, without a login.
 	Assets http.Handler
-	// Templates are the templates "login" and "sessions", which get [LoginPage] and [SessionsPage].
+	// Templates are the templates "login", "unsent" and "sessions", which get [LoginPage], [UnsentPage] and [SessionsPage].
 	Templates *template.Template
 	// Pictures are sources of pictures for the Content-Security-Policy, such as https://store.example. May be empty.
 	Pictures []string
@@ -61,7 +61,7 @@ const mostBody = 1 << 20
 //	     /…                     Deps.Pages
 //
 // Handlers behind a login find the person with [access.From], and the client's address in RemoteAddr. Requests without a login
-// get 401 with a problem document below /api/, and elsewhere a redirect to the login page.
+// get 401 with a problem document below /api/, and elsewhere a redirect to the login page, or for a form the page that keeps it.
 func New(deps Deps) http.Handler {
 	if deps.Hurried == nil {
 		deps.Hurried = func() {}

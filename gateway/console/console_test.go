@@ -98,7 +98,7 @@ func TestHowTheUnknownAreAnswered(t *testing.T) {
 	}{
 		"a page":                {"GET", "/teams", "X-No: x", 303, "Location", "/login?next=%2Fteams"},
 		"the first page":        {"GET", "/", "X-No: x", 303, "Location", "/login"},
-		"a form":                {"POST", "/teams", "X-No: x", 303, "Location", "/login"},
+		"a form":                {"POST", "/teams", "X-No: x", 401, "Content-Type", "text/html; charset=utf-8"},
 		"the API":               {"GET", "/api/v1/me", "X-No: x", 401, "Content-Type", "application/problem+json"},
 		"the API, by a program": {"GET", "/api/v1/me", "Authorization: Bearer x", 401, "WWW-Authenticate", `Bearer realm="sluice console"`},
 		"a part of a page":      {"GET", "/teams", "HX-Request: true", 401, "HX-Redirect", "/login"},

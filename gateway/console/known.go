@@ -121,6 +121,9 @@ func (c *console) whileKnown(ctx context.Context, r *http.Request) (context.Cont
 func (c *console) unknown(w http.ResponseWriter, r *http.Request, err error) {
 	code, detail := problemOf(w, err)
 	switch {
+	case (code == teams.CodeAway || code == CodeLogin) && r.Method == http.MethodPost && !isAPI(r) && isVisit(r):
+		c.showUnsent(w, r, code, detail)
+		return
 	case code == teams.CodeAway && r.Method == http.MethodGet && !isAPI(r) && !isLive(r) && isVisit(r):
 		c.showLogin(w, r, Status(code), detail)
 		return

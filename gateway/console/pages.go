@@ -17,11 +17,20 @@ type LoginPage struct {
 	SignOn  string // the address of a sign-on with the issuer; empty: no issuer
 }
 
+// UnsentPage is the data of the template "unsent": a form that came without a session. Its fields stay in the page, and are sent again from
+// there after a login in another tab, so that a login at the issuer loses nothing either. No form behind the login has a secret.
+type UnsentPage struct {
+	Problem string
+	To      string     // the path that the form was sent to
+	Fields  url.Values // what was typed
+	Next    string     // the path of the page with the form
+}
+
 // SessionsPage is the data of the template "sessions".
 type SessionsPage struct {
 	Person   access.Person
 	Role     string
-	Sessions []SessionRow // newest first
+	Sessions []SessionRow // newest first; empty: they cannot be read
 }
 
 // SessionRow is one session.
@@ -43,15 +52,36 @@ func (c *console) showLogin(w http.ResponseWriter, r *http.Request, status int, 
 	c.show(w, r, status, "login", page)
 }
 
+// showUnsent says that a form was not sent, and keeps it.
+func (c *console) showUnsent(w http.ResponseWriter, r *http.Request, code teams.Code, problem string) {
+	if r.ParseForm() != nil {
+		refuse(w, r, teams.CodeInvalid, "The form cannot be read.")
+		return
+	}
+	page := UnsentPage{Problem: problem, To: localPath(r.URL.RequestURI()), Fields: r.PostForm, Next: "/"}
+	switch {
+	case code != CodeLogin:
+	case cookie(r, sessionCookie) != "":
+		page.Problem = "Your session has ended."
+	default:
+		page.Problem = "You are not signed in."
+	}
+	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host {
+		page.Next = localPath(from.RequestURI())
+	}
+	c.show(w, r, Status(code), "unsent", page)
+}
+
 // sessions lists the sessions that the person may see.
 func (c *console) sessions(w http.ResponseWriter, r *http.Request) {
 	person := access.From(r.Context())
 	all, err := c.deps.Access.Sessions(r.Context(), person)
+	page := SessionsPage{Person: person, Role: person.Role.String()}
 	if err != nil {
-		c.unknown(w, r, err)
+		code, _ := problemOf(w, err)
+		c.show(w, r, Status(code), "sessions", page)
 		return
 	}
-	page := SessionsPage{Person: person, Role: person.Role.String()}
 	for _, s := range all {
 		page.Sessions = append(page.Sessions, SessionRow{
 			ID: s.ID, Who: s.Person.Name, Role: s.Person.Role.String(), Client: s.Client, Agent: s.Agent,
@@ -67,10 +97,12 @@ func (c *console) endSession(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, teams.CodeInvalid, "The form cannot be read.")
 		return
 	}
-	ok, err := c.deps.Access.Revoke(r.Context(), visitor(r), access.From(r.Context()), r.PostForm.Get("id"))
+	person := access.From(r.Context())
+	ok, err := c.deps.Access.Revoke(r.Context(), visitor(r), person, r.PostForm.Get("id"))
 	switch {
 	case err != nil:
-		c.unknown(w, r, err)
+		code, _ := problemOf(w, err)
+		c.show(w, r, Status(code), "sessions", SessionsPage{Person: person, Role: person.Role.String()})
 	case !ok:
 		refuse(w, r, CodePath, "There is no such session.")
 	default:

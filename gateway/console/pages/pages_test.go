@@ -263,7 +263,14 @@ func TestTheDoor(t *testing.T) {
 			t.Errorf("the sessions have characters that turn the text, or a picture: %q", got)
 		}
 	}
-	for _, fault := range append(faultsOf(login), faultsOf(sessions)...) {
+	unsent := door(t, "unsent", struct {
+		Problem, To, Next string
+		Fields            url.Values
+	}{"Your session has ended.", "/teams", "/new-team", url.Values{"id": hostile[:3]}})
+	if got := formOf(t, unsent, "/teams")["id"]; !slices.Equal(got, hostile[:3]) {
+		t.Errorf("the form has %q", got)
+	}
+	for _, fault := range slices.Concat(faultsOf(login), faultsOf(sessions), faultsOf(unsent)) {
 		t.Error(fault)
 	}
 }

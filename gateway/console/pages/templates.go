@@ -46,7 +46,7 @@ func parseTemplates(m unit.Money) map[string]*template.Template {
 	return all
 }
 
-// LoginTemplates returns the templates of the pages "login" and "sessions", which get [console.LoginPage] and [console.SessionsPage].
+// LoginTemplates returns the templates of the pages in [console.Deps].Templates.
 func LoginTemplates() *template.Template {
 	return template.Must(template.Must(template.New("shared").Funcs(functions).Funcs(moneyFunctions(unit.Nanos)).ParseFS(templateFiles, "templates/shared/*.html")).ParseFS(templateFiles, "templates/door/*.html"))
 }
