@@ -243,7 +243,7 @@ var floorPlan = map[string]plan{
 		files:     map[string][]string{"redis.go": {goRedis}},
 		never:     []string{otelAPI, httpPkg, "os"},
 	},
-	"gateway/console/chart": {ours: []string{"policy/unit"}, never: silent, timeless: true},
+	"gateway/console/chart":    {ours: []string{"policy/unit"}, never: silent, timeless: true},
 	"gateway/console/teamform": {ours: []string{"policy", "policy/teams", "policy/unit"}, never: silent, timeless: true},
 	"gateway/console/pages": {
 		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/chart", "gateway/console/figures", "gateway/console/teamform", "gateway/console/why", "cache", "policy", "policy/account", "policy/event", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry", "telemetry/recent"},
