@@ -72,6 +72,7 @@ func (s keyPages) keyPage(r *http.Request, p access.Person, about *fault) (view,
 		v.Form.Fill(v.Key.Members)
 	}
 	out := view{page: "key", title: "Key " + id, data: v, back: &crumb{team, "/teams/" + url.PathEscape(team)}}
+	out.undone = map[bool]string{true: "onkey", false: "offkey"}[v.Key != nil && v.Key.Disabled]
 	if about != nil {
 		out.status = about.Status()
 	}

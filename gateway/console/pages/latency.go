@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -77,13 +76,7 @@ func (v *latencyView) choose(rows []figures.LatencyRow, over string) {
 		}
 	}
 	link := func(by, of, what, over string) string {
-		values := url.Values{}
-		for name, value := range map[string]string{"by": by, "of": of, "what": what, "span": over} {
-			if value != "" {
-				values.Set(name, value)
-			}
-		}
-		return "/latency?" + values.Encode()
+		return address("/latency", map[string]string{"by": by, "of": of, "what": what, "span": over})
 	}
 	for i := range v.Rows {
 		l := &v.Rows[i]
@@ -125,10 +118,11 @@ func (v *latencyView) draw(steps []figures.LatencyRow, q figures.LatencyQuery) {
 		if x.Of != v.Of || string(x.What) != v.What || at < 0 || at >= n {
 			continue
 		}
+		noun := map[bool]string{true: "task", false: "request"}[x.What == recent.Queue || x.What == recent.Run]
 		ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 		list[at] = chart.Column{
 			At:    x.Start,
-			Title: fmt.Sprintf("%s UTC: p50 %s, p95 %s, p99 %s, of %s", x.Start.UTC().Format("15:04"), span(x.P50), span(x.P95), span(x.P99), several(x.Count, "request")),
+			Title: fmt.Sprintf("%s UTC: p50 %s, p95 %s, p99 %s, of %s", x.Start.UTC().Format("15:04"), span(x.P50), span(x.P95), span(x.P99), several(x.Count, noun)),
 			Parts: []float64{ms(x.P50), ms(x.P95 - x.P50), ms(x.P99 - x.P95)},
 		}
 	}

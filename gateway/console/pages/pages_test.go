@@ -121,7 +121,7 @@ func TestWhatAnOperatorDoes(t *testing.T) {
 		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != tt.to || !slices.Equal(g.changed, []string{tt.want}) {
 			t.Errorf("%s: %d to %s, changed %q", tt.path, w.Code, w.Header().Get("Location"), g.changed)
 		}
-		if text := get(t, h, "/teams/search?"+tt.to[strings.Index(tt.to, "done="):]).Body.String(); !strings.Contains(text, `role="status"`) {
+		if text := get(t, h, "/tasks?"+tt.to[strings.Index(tt.to, "done="):]).Body.String(); !strings.Contains(text, `role="status"`) {
 			t.Errorf("%s is not told in words", tt.to)
 		}
 	}

@@ -83,13 +83,7 @@ func (s *site) refusals(r *http.Request, p access.Person) (view, error) {
 }
 
 func refusalsURL(by, team, span string) string {
-	values := url.Values{"by": {by}}
-	for name, value := range map[string]string{"team": team, "span": span} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
-	return "/refusals?" + values.Encode()
+	return address("/refusals", map[string]string{"by": by, "team": team, "span": span})
 }
 
 // refusedFigure draws refusals over time, the largest groups separately. fit selects the requests of the links.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -71,13 +71,9 @@ func (s *site) requests(r *http.Request, p access.Person) (view, error) {
 
 // url returns the address of the list with one more parameter.
 func (v *requestsView) url(name, value string) string {
-	query := url.Values{name: {value}}
-	for asked, of := range v.Asked {
-		if of != "" && asked != name {
-			query.Set(asked, of)
-		}
-	}
-	return "/requests?" + query.Encode()
+	query := maps.Clone(v.Asked)
+	query[name] = value
+	return address("/requests", query)
 }
 
 // count sets Kept and All, if the filter selects refused requests of a span and perhaps a team, and nothing else.

@@ -110,6 +110,7 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	}
 	v.MoneyURL = "/money?" + query.Encode()
 	out := view{page: "team", title: t.ID, data: v, back: &crumb{"Teams", "/teams"}}
+	out.undone = map[bool]string{true: "enabled", false: "disabled"}[t.Flag("disabled")]
 	if about != nil {
 		out.status = about.Status()
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -139,13 +138,7 @@ var teamChips = map[string]func(t *teamRow) bool{
 }
 
 func (v *teamsView) url(sort, only string) string {
-	q := url.Values{}
-	for name, value := range map[string]string{"find": v.Find, "sort": sort, "only": only} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	return "/teams?" + q.Encode()
+	return address("/teams", map[string]string{"find": v.Find, "sort": sort, "only": only})
 }
 
 // links sets the headings, which sort, and the chips that select at least one of the teams.

@@ -220,6 +220,17 @@ type entry struct {
 	Here       bool
 }
 
+// address returns a path with those parameters that are not empty.
+func address(path string, parameters map[string]string) string {
+	q := url.Values{}
+	for name, value := range parameters {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return path + "?" + q.Encode()
+}
+
 // keyURL returns the address of a key's page.
 func keyURL(team, key string) string {
 	return "/teams/" + url.PathEscape(team) + "/keys/" + url.PathEscape(key)
