@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sluice/cmd/sluice/browsertest"
 )
 
 // TestADoneTextFitsTheState: the address stays after a reload, when the state is another one.
@@ -36,6 +38,30 @@ func TestTasksAreNotCalledRequests(t *testing.T) {
 		}
 	}
 	if text := textOf(parse(t, get(t, h, "/now"))); !strings.Contains(text, "counted as used, with corrections") {
+		t.Error(text)
+	}
+}
+
+// TestAnOpenedEntryOfTheAuditHasTheWholeRow: in a cell its JSON would be broken in narrow lines. A closed one takes no room.
+func TestAnOpenedEntryOfTheAuditHasTheWholeRow(t *testing.T) {
+	t.Parallel()
+	ctx, address := browse(t, day(12).handler(operator))
+	browsertest.Open(ctx, t, address+"/audit")
+	const widths = `(() => { const of = e => e ? e.getBoundingClientRect().width : 0; return of(document.querySelector(".audit pre")) / of(document.querySelector(".audit")) })()`
+	if got := browsertest.Evaluate[float64](ctx, t, widths); got != 0 {
+		t.Errorf("closed, it takes %.2f of the width", got)
+	}
+	browsertest.Evaluate[bool](ctx, t, `(document.querySelector(".audit summary").click(), true)`)
+	browsertest.Await(ctx, t, widths+" > 0.4")
+	if got := browsertest.Evaluate[int](ctx, t, `[...document.querySelectorAll(".audit pre")].filter(e => e.getBoundingClientRect().width > 0).length`); got != 2 {
+		t.Errorf("%d texts are open", got)
+	}
+}
+
+// TestTheOrderOfRequestsIsSaid: they are listed by their ends, beside the times of their arrival.
+func TestTheOrderOfRequestsIsSaid(t *testing.T) {
+	root := parse(t, get(t, day(12).handler(operator), "/requests"))
+	if text := textOf(root); textOf(all(root, "th")[0]) != "Arrived" || !strings.Contains(text, "By when they ended, newest first.") {
 		t.Error(text)
 	}
 }
