@@ -73,7 +73,7 @@ func TestPagesInABrowser(t *testing.T) {
 			paths := g.paths()
 			full := room == "day" || room == "tongues"
 			if full {
-				for _, scene := range []string{"login", "login-plain", "sessions", "minted", "lost", "fault", "raise", "unkeyed", "key-lost", "key-fault"} {
+				for _, scene := range []string{"login", "login-plain", "unsent", "sessions", "minted", "lost", "fault", "raise", "unkeyed", "key-lost", "key-fault"} {
 					paths[scene] = "/scene/" + scene
 				}
 			}
@@ -175,6 +175,7 @@ func scenes(t *testing.T, g *gallery) http.Handler {
 	}
 	answer("login", shown("login", loginPage{"This key is not known, or it has ended.", "/", "/login/oidc"}))
 	answer("login-plain", shown("login", loginPage{Next: "/"}))
+	answer("unsent", shown("unsent", unsentPage{"Your session has ended.", "/teams", "/new-team", url.Values{"id": {"maps"}}}))
 	answer("sessions", shown("sessions", sessionsPage{operator, "operator", []session{
 		{ID: "x", Who: operator.Name, Role: "operator", Client: "192.0.2.7", Agent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0", Began: noon, Ends: noon.Add(12 * time.Hour), Own: true},
 		{ID: "y", Who: "key:7f3k9q2m4x1c", Role: "member", Client: "192.0.2.9", Agent: hostile[0], Began: noon, Ends: noon.Add(12 * time.Hour)},

@@ -235,6 +235,11 @@ func door(t *testing.T, name string, data any) *html.Node {
 
 type loginPage struct{ Problem, Next, SignOn string }
 
+type unsentPage struct {
+	Problem, To, Next string
+	Fields            url.Values
+}
+
 type sessionsPage struct {
 	Person   access.Person
 	Role     string
@@ -263,10 +268,7 @@ func TestTheDoor(t *testing.T) {
 			t.Errorf("the sessions have characters that turn the text, or a picture: %q", got)
 		}
 	}
-	unsent := door(t, "unsent", struct {
-		Problem, To, Next string
-		Fields            url.Values
-	}{"Your session has ended.", "/teams", "/new-team", url.Values{"id": hostile[:3]}})
+	unsent := door(t, "unsent", unsentPage{"Your session has ended.", "/teams", "/new-team", url.Values{"id": hostile[:3]}})
 	if got := formOf(t, unsent, "/teams")["id"]; !slices.Equal(got, hostile[:3]) {
 		t.Errorf("the form has %q", got)
 	}
