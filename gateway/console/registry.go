@@ -186,8 +186,11 @@ func (r *Registry) Mint(ctx context.Context, a access.Actor, team, ifMatch strin
 	t, err := r.changeKeys(ctx, a, team, teams.AddKey{Team: team, IfMatch: ifMatch, Minted: minted, Order: order, Now: now, DefaultDays: days})
 	made := teams.NewKey{ID: minted.ID, Key: minted.Reveal()}
 	for i := range t.Keys {
-		if k := &t.Keys[i]; k.ID == minted.ID && !k.Expires.IsZero() {
+		switch k := &t.Keys[i]; {
+		case k.ID == minted.ID && !k.Expires.IsZero():
 			made.Expires = &k.Expires
+		case k.ID == order.Replaces:
+			made.OldEnds = k.Expires
 		}
 	}
 	if err != nil {

@@ -414,3 +414,17 @@ func TestAFormThatIsSentTwiceOrdersOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestARotationTellsWhenTheOldKeyEnds: not later than before, whatever was asked for.
+func TestARotationTellsWhenTheOldKeyEnds(t *testing.T) {
+	worlds(t, func(w *world) {
+		w.create("maps", "")
+		soon, later := noon.AddDate(0, 0, 2), noon.AddDate(0, 0, 7)
+		old, err := w.Mint(w.Context(), operator, "maps", "", teams.KeyOrder{Expires: &soon})
+		w.must(err)
+		made, err := w.Mint(w.Context(), operator, "maps", "", teams.KeyOrder{Replaces: old.ID, OldEnds: &later})
+		if err != nil || !made.OldEnds.Equal(soon) || !old.OldEnds.IsZero() {
+			w.Errorf("the old key ends %s, %v, want %s", made.OldEnds, err, soon)
+		}
+	})
+}

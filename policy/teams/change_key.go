@@ -33,6 +33,7 @@ type NewKey struct {
 	ID      string     `json:"id"`
 	Key     string     `json:"key"` // the whole key
 	Expires *time.Time `json:"expires"`
+	OldEnds time.Time  `json:"-"` // when the replaced key ends; zero: none was replaced
 }
 
 // rotateAfter is how long the old key works beside the new one by default.

@@ -194,12 +194,13 @@ func (g *gallery) Mint(ctx context.Context, _ access.Actor, team, ifMatch string
 	if was, err := g.Show(ctx, operator, team); err == nil && g.elsewhere && ifMatch != was.ETag() {
 		return teams.NewKey{}, &teams.Problem{Code: teams.CodeLost, Text: "the team was changed meanwhile"}
 	}
-	what := "mint " + team
+	what, oldEnds := "mint "+team, time.Time{}
 	if order.Replaces != "" {
+		oldEnds = *order.OldEnds
 		what = "rotate " + team + " " + order.Replaces + " " + order.OldEnds.Format(time.DateOnly)
 	}
 	g.fields = order.ByName()
-	return teams.NewKey{ID: "7f3k9q2m4x99", Key: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: order.Expires}, g.change(what)
+	return teams.NewKey{ID: "7f3k9q2m4x99", Key: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: order.Expires, OldEnds: oldEnds}, g.change(what)
 }
 
 func (g *gallery) ChangeKey(ctx context.Context, _ access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error) {

@@ -28,6 +28,7 @@ type keyView struct {
 	Version   string     // of the team
 	Changes   bool       // the person may change the key
 	Coming    bool       // the team is not in force yet at this replica
+	TeamOff   bool       // the team is disabled, and the key with it
 	Limits    []limitRow // its own, then those of its team
 	Form      teamform.Form
 	Used      []figures.Row // the days with use, newest first
@@ -53,7 +54,7 @@ func (s keyPages) keyPage(r *http.Request, p access.Person, about *fault) (view,
 	if err != nil {
 		return view{}, err
 	}
-	v := keyView{ID: id, TeamID: team, Owner: t.Owner, Version: t.ETag(), At: s.Deps.Now(), LastUsed: t.Used[id], Error: about}
+	v := keyView{ID: id, TeamID: team, Owner: t.Owner, Version: t.ETag(), At: s.Deps.Now(), LastUsed: t.Used[id], Error: about, TeamOff: t.Flag("disabled") || t.Flag("removing")}
 	if at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == id }); at >= 0 {
 		v.Key = &t.Keys[at]
 	}

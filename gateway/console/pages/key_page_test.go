@@ -98,3 +98,14 @@ func TestKeysAreLinked(t *testing.T) {
 		t.Error("the subject of a team's token has no link")
 	}
 }
+
+// TestAKeyOfADisabledTeamIsNotInForce.
+func TestAKeyOfADisabledTeamIsNotInForce(t *testing.T) {
+	g := day(12)
+	for i := range g.list {
+		g.list[i].Disabled = true
+	}
+	if text := textOf(parse(t, get(t, g.handler(operator), "/teams/search/keys/7f3k9q2m4x00"))); !strings.Contains(text, "its team is disabled: it does not work") || strings.Contains(text, "in force") {
+		t.Error("the page says that the key works")
+	}
+}

@@ -61,7 +61,7 @@ func (s keyPages) change(r *http.Request, p access.Person) (view, error) {
 type mintedView struct {
 	teams.NewKey
 	Team, Old string
-	OldEnds   time.Time
+	OldOff    bool // the old key is disabled
 	Start     startView
 }
 
@@ -72,6 +72,9 @@ func (s keyPages) mint(r *http.Request, p access.Person) (view, error) {
 		at, err := time.Parse(time.DateOnly, day)
 		if err != nil {
 			return s.after(r, p, "mint", "", invalid("expires", "give a day such as "+s.Deps.Now().AddDate(0, 3, 0).Format(time.DateOnly)+", or leave it empty"))
+		}
+		if !at.After(s.Deps.Now()) {
+			return s.after(r, p, "mint", "", invalid("expires", "give a day after today: the key ends as that day begins, in UTC"))
 		}
 		order.Expires = &at
 	}
@@ -109,13 +112,14 @@ func (s keyPages) rotate(r *http.Request, p access.Person) (view, error) {
 	if err != nil {
 		return s.after(r, p, "keys", "", sentTwice(err))
 	}
-	return s.mintedPage(r, p, mintedView{NewKey: made, Team: id, Old: old, OldEnds: ends}), nil
+	return s.mintedPage(r, p, mintedView{NewKey: made, Team: id, Old: old}), nil
 }
 
 // mintedPage shows a new key and how to start with it. Its live part is that of the page start, which shows the same without the key.
 func (s keyPages) mintedPage(r *http.Request, p access.Person, v mintedView) view {
 	t, _ := s.Teams.Show(r.Context(), p, v.Team) // after an error the examples have no model
 	t.ID = v.Team
+	v.OldOff = slices.ContainsFunc(t.Keys, func(k teams.Key) bool { return k.ID == v.Old && k.Disabled })
 	v.Start = s.startOf(r, p, &t, v.ID)
 	return view{page: "minted", liveURL: startURL(v.Team, v.ID), title: "New key of " + v.Team, status: http.StatusCreated, data: v, back: &crumb{v.Team, "/teams/" + url.PathEscape(v.Team)}}
 }

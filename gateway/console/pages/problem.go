@@ -3,6 +3,7 @@ package pages
 import (
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"strings"
 
@@ -19,6 +20,22 @@ type fault struct {
 
 // Under reports whether the fault concerns a form, such as "mint". A nil fault concerns none.
 func (f *fault) Under(form string) bool { return f != nil && f.form == form }
+
+// formLabels are the labels of the fields of a team's page, by the member that a problem names.
+var formLabels = map[string]string{
+	"unit": "Unit", "delta": "Add", "day": "Day", "account": "Account", "reason": "Reason", "amount": "By", "until": "Until", "note": "Note", "expires": "Ends on",
+}
+
+// Label returns the label of the field that the fault is about; empty: it is about none, or about one of the fields that say so themselves.
+func (f *fault) Label() string { return formLabels[f.Field] }
+
+// At marks a form's field that the fault is about.
+func (f *fault) At(form, field string) template.HTMLAttr {
+	if !f.Under(form) || f.Field != field {
+		return ""
+	}
+	return `aria-invalid="true"`
+}
 
 // Status returns the HTTP status of the page.
 func (f *fault) Status() int { return console.Status(f.Code) }

@@ -93,3 +93,29 @@ func TestThePageAfterAChangeWaitsUntilItIsInForce(t *testing.T) {
 		t.Errorf("waited %d times", waited)
 	}
 }
+
+// A fault says which field it is about, marks it, and leaves the other forms of the page empty.
+func TestAFaultIsOfOneFieldOfOneForm(t *testing.T) {
+	g := day(12)
+	g.refuse = &teams.Problem{Code: teams.CodeUnfit, Field: "amount", Text: `got "x", allowed: a whole number above 0`}
+	root := parse(t, post(t, g.handler(operator), "/teams/search/raises", url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"x"}, "reason": {"launch"}}))
+	if text := textOf(limitRowOf(t, root, "Images today")); !strings.Contains(text, `By: Got "x", allowed: a whole number above 0.`) {
+		t.Errorf("the fault is %q", text)
+	}
+	for _, form := range all(root, "form") {
+		for _, input := range all(form, "input") {
+			name, own := attribute(input, "name"), strings.Contains(attribute(form, "action"), "/raises")
+			if marked := attribute(input, "aria-invalid") != ""; marked != (own && name == "amount" && attribute(input, "value") == "x") {
+				t.Errorf("%s of %s is marked: %v", name, attribute(form, "action"), marked)
+			}
+			if name == "reason" && !own && attribute(input, "value") != "" {
+				t.Errorf("the reason of %s is %q", attribute(form, "action"), attribute(input, "value"))
+			}
+		}
+	}
+	g.refuse = nil
+	w := post(t, g.handler(operator), "/teams/search/keys", url.Values{"expires": {noon.Format("2006-01-02")}})
+	if w.Code != http.StatusBadRequest || !strings.Contains(textOf(parse(t, w)), "Ends on: Give a day after today: the key ends as that day begins, in UTC.") {
+		t.Errorf("%d for a key that ends today", w.Code)
+	}
+}
