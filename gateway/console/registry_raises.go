@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"sluice/gateway/console/access"
 	"sluice/policy/teams"
@@ -41,7 +42,11 @@ func (r Raises) Add(ctx context.Context, a access.Actor, id string, order teams.
 	order.Reason = a.Reason
 	id = minted.ID
 	if order.Once != "" {
-		id = idOf(order.Once, team.ID, string(order.Unit), string(order.Period), order.Amount, order.Reason)[:len(id)]
+		until := ""
+		if order.Until != nil {
+			until = order.Until.UTC().Format(time.RFC3339)
+		}
+		id = idOf(order.Once, team.ID, string(order.Unit), string(order.Period), order.Amount, until, order.Reason)[:len(id)]
 	}
 	if made, err = order.Raise(id, team, r.registry.Now()); err == nil {
 		err = r.commit(ctx, a, teams.AddRaise{Raise: made})

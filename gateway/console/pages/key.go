@@ -54,7 +54,7 @@ func (s keyPages) keyPage(r *http.Request, p access.Person, about *fault) (view,
 	if err != nil {
 		return view{}, err
 	}
-	v := keyView{ID: id, TeamID: team, Owner: t.Owner, Version: t.ETag(), At: s.Deps.Now(), LastUsed: t.Used[id], Error: about, TeamOff: t.Flag("disabled") || t.Flag("removing")}
+	v := keyView{ID: id, TeamID: team, Owner: t.Owner, Version: t.ETag(), At: s.Deps.Now(), LastUsed: t.Used[id], Error: about, TeamOff: isOff(&t)}
 	if at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == id }); at >= 0 {
 		v.Key = &t.Keys[at]
 	}

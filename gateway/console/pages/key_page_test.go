@@ -108,4 +108,8 @@ func TestAKeyOfADisabledTeamIsNotInForce(t *testing.T) {
 	if text := textOf(parse(t, get(t, g.handler(operator), "/teams/search/keys/7f3k9q2m4x00"))); !strings.Contains(text, "its team is disabled: it does not work") || strings.Contains(text, "in force") {
 		t.Error("the page says that the key works")
 	}
+	start := textOf(parse(t, get(t, g.handler(operator), "/teams/search/keys/7f3k9q2m4x00/start")))
+	if !strings.Contains(start, "The team is disabled: none of its keys works.") || strings.Contains(start, "Waiting for the first request") {
+		t.Error("the page of the start waits for a request")
+	}
 }

@@ -19,6 +19,7 @@ type startView struct {
 	Snippets []snippet
 	First    *recent.Request // the newest request with the key; nil: none yet
 	Asked    bool            // First could be read
+	TeamOff  bool            // the team is disabled, and the key with it
 	Model    string          // in the snippets; empty: no model is known that the key may use
 }
 
@@ -38,7 +39,7 @@ func (s keyPages) start(r *http.Request, p access.Person) (view, error) {
 
 // startOf returns the snippets for a team, and the newest request with a key.
 func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id string) startView {
-	v := startView{Team: t.ID, ID: id}
+	v := startView{Team: t.ID, ID: id, TeamOff: isOff(t)}
 	page, err := s.Figures.RequestList(r.Context(), p, recent.Filter{Teams: []string{t.ID}, Key: id, Size: 1})
 	if v.Asked = err == nil; v.Asked && len(page.Requests) > 0 {
 		v.First = &page.Requests[0]
@@ -60,6 +61,9 @@ func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id st
 	}
 	return v
 }
+
+// isOff reports whether a team is disabled, as one is that is being removed.
+func isOff(t *teams.Spec) bool { return t.Flag("disabled") || t.Flag("removing") }
 
 // snippets are requests for a short text in the most used forms. MODEL stays if no model is known. The key is in a variable, so that the
 // page that shows it has it once.
