@@ -114,8 +114,8 @@ func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Durat
 	return 0
 }
 
-// noteSize notes the hold that was placed, and its size. It may be less than what was asked for: its estimates are cut to the quotas of the house and the
-// account, and without Redis to a share of the rates.
+// noteSize notes the hold that was placed, and its size. It may be less than what was asked for: its estimates are cut to the quotas of the
+// house and the account, and without Redis to a share of the rates.
 func noteSize(s *requestState, h *limit.Held) {
 	least := h.Least()
 	s.held, s.size, s.text = h, least, s.text+least[limit.Spend]-s.size[limit.Spend]

@@ -193,8 +193,10 @@ func (w *reply) translate(r *http.Request, routes *routes) {
 	w.state.Front = frontName
 	form := dialect.Form{IDHeader: "X-Request-Id", Errors: openai.AppendError}
 	header := r.Header
-	if to, _ := routes.lookup(r.URL.EscapedPath()); to.route != nil && to.route.front != "" {
-		header = nil // the route says which dialect it is
+	if header["Anthropic-Version"] != nil {
+		if to, _ := routes.lookup(r.URL.EscapedPath()); to.route != nil && to.route.front != "" {
+			header = nil // the route says which dialect it is
+		}
 	}
 	if messages.Speaks(r.URL.Path, header) {
 		messages.Present(r.Header)

@@ -88,8 +88,8 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 	}
 }
 
-// chargeUnheard charges a task whose end no query showed. The task is forgotten only once the charge is taken, so that another replica finds it, and writes
-// its event, if this process dies before.
+// chargeUnheard charges a task whose end no query showed. The task is forgotten only once the charge is taken, so that another replica finds
+// it, and writes its event, if this process dies before.
 func (t *Tasks) chargeUnheard(ctx context.Context, claim *cache.Claim) {
 	if !t.unsettled.add(claim) {
 		return

@@ -194,7 +194,7 @@ func put(tree map[string]any, path []string, value any) {
 		case limit && value == none:
 			tree[name] = none
 			return
-		case !ok && tree[name] == none && !limit: // the rest of a rate that is none
+		case !ok && tree[name] == none && !limit: // a rate that is none has no period and no burst
 			return
 		case !ok:
 			below = map[string]any{}
