@@ -217,10 +217,10 @@ func TestNoFaultIsLoggedThatDoesNotExist(t *testing.T) {
 func TestATryThatPanicsIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		config, fetched := b.config(), false
+		config, panicked := b.config(), false
 		config.Fetch = func(ctx context.Context, w io.Writer, address string) (string, error) {
-			if !fetched {
-				fetched = true
+			if address == "https://a/1" && !panicked {
+				panicked = true
 				panic("of the fetch")
 			}
 			return b.fetch(ctx, w, address)
