@@ -63,7 +63,8 @@ type Answer struct {
 	Submitted time.Time // zero: unknown
 	Scheduled time.Time
 	Ended     time.Time
-	Streamed  string `json:",omitzero"` // an answer that shows what the stream of the task's creation counted, which ended it; empty: none is kept
+	// an answer that shows what the stream of the task's creation counted, which ended it; empty: none is kept
+	Streamed string `json:",omitzero"`
 }
 
 // ReadAnswer reads the service's answer about a task: to a creation, to a query, or one frame of a stream. It is lenient:

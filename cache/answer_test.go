@@ -15,14 +15,15 @@ func TestReadAnswer(t *testing.T) {
 	}{
 		{"creation", `{"output":{"task_status":"PENDING","task_id":"a-1"},"request_id":"r"}`, cache.Answer{Task: "a-1", Status: cache.Pending}},
 		{
-			"ended", `{"request_id":"r","output":{"task_id":"a","task_status":"SUCCEEDED","submit_time":"2026-11-21 20:00:00.123","scheduled_time":"2026-11-21 20:00:01","end_time":"2026-11-21 20:00:09.5","finished":true}}`,
+			"ended", `{"request_id":"r","output":{"task_id":"a","task_status":"SUCCEEDED","submit_time":"2026-11-21 20:00:00.123",` +
+				`"scheduled_time":"2026-11-21 20:00:01","end_time":"2026-11-21 20:00:09.5","finished":true}}`,
 			cache.Answer{
 				Task: "a", Status: cache.Succeeded, Submitted: time.Date(2026, 11, 21, 12, 0, 0, 123e6, time.UTC),
 				Scheduled: time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC), Ended: time.Date(2026, 11, 21, 12, 0, 9, 500e6, time.UTC),
 			},
 		},
-		{"a time that is none", `{"output":{"task_id":"a","task_status":"RUNNING","submit_time":"yesterday"}}`, cache.Answer{Task: "a", Status: cache.Running}},
-		{"error", `{"code":"InternalError","message":"m","request_id":"r"}`, cache.Answer{}},
+		{"a time that is none", `{"output":{"task_id":"a","task_status":"RUNNING","submit_time":"yesterday"}}`,
+			cache.Answer{Task: "a", Status: cache.Running}}, {"error", `{"code":"InternalError","message":"m","request_id":"r"}`, cache.Answer{}},
 		{"no JSON", `<html>`, cache.Answer{}},
 		{"empty", ``, cache.Answer{}},
 	} {

@@ -22,7 +22,8 @@ func TestReplicasKnowTheSame(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {
 		a, b, want := open(), open(), aClaim("search", "t1")
 		a.put("search", "t1")
-		if got := b.get("search", "t1"); !reflect.DeepEqual(got.Hold, want.Hold) || got.Model != want.Model || got.Callback != want.Callback || got.Key != "k" || string(got.Body) != string(want.Body) || time.Since(got.Created) > time.Minute {
+		if got := b.get("search", "t1"); !reflect.DeepEqual(got.Hold, want.Hold) || got.Model != want.Model || got.Callback != want.Callback ||
+			got.Key != "k" || string(got.Body) != string(want.Body) || time.Since(got.Created) > time.Minute {
 			t.Fatalf("%+v", got)
 		}
 		for _, other := range [][2]string{{"shop", "t1"}, {"search", "t2"}, {"", "t1"}, {"search", ""}} {
@@ -364,7 +365,8 @@ func TestOnceOverReplicas(t *testing.T) {
 	forms(t, func(t *testing.T, open func() *replica) {
 		ctx, a, b := t.Context(), open(), open()
 		end := func(name cache.IdempotencyName, token string, status int) {
-			a.End(ctx, name, bodySum, cache.Outcome{Body: bodySum, Token: token, Status: status, Header: map[string]string{"A": "b"}, Answer: []byte("x")})
+			a.End(ctx, name, bodySum, cache.Outcome{Body: bodySum, Token: token, Status: status, Header: map[string]string{"A": "b"},
+				Answer: []byte("x")})
 		}
 		begun := a.begin(onceD, true)
 		if was := b.begin(onceD, false); was.Status != 0 || was.Body != bodySum || begun.Token == "" {
@@ -394,7 +396,8 @@ func TestARequestThatHasEndedTakesNothing(t *testing.T) {
 		}
 		b.begin(onceD, true)
 		a.End(ctx, onceE, bodySum, cache.Outcome{Body: bodySum, Token: "given up too"})
-		if _, was, runs, err := b.Join(ctx, onceE, bodySum, cache.Attempt{Token: "given up too", Counts: true}); runs || !errors.Is(err, cache.ErrEnded) {
+		if _, was, runs, err := b.Join(ctx, onceE, bodySum, cache.Attempt{Token: "given up too", Counts: true}); runs ||
+			!errors.Is(err, cache.ErrEnded) {
 			t.Errorf("a late join: %+v, %v, %v", was, runs, err)
 		}
 		if _, _, runs, err := b.Join(ctx, onceE, bodySum, cache.Attempt{Token: "repeated", Number: 1, Counts: true}); err != nil || !runs {
@@ -550,7 +553,8 @@ func TestLists(t *testing.T) {
 			}
 			begun := time.Now()
 			got, pages, total := follow(t, views[0], teams, tt.filter)
-			for moment := !tt.filter.From.IsZero() || !tt.filter.To.IsZero(); moment && time.Since(begun) > apart; { // Redis's clock is known to within the duration of a call
+			// Redis's clock is known to within the duration of a call
+			for moment := !tt.filter.From.IsZero() || !tt.filter.To.IsZero(); moment && time.Since(begun) > apart; {
 				begun = time.Now()
 				got, pages, total = follow(t, views[0], teams, tt.filter)
 			}

@@ -52,7 +52,9 @@ func (c *equalCall) rank(attempt int, now time.Time) (rank int, ok bool) {
 // has left, then one that was refused and thus runs again, then the newest. If all are taken, it takes the newest; if
 // there are none, it runs under a new name. A first attempt that arrives after such a repetition takes its request,
 // because it may merely be late.
-func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
+func (o *Outcomes) Join(_ context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome,
+	runs bool, err error,
+) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.expire()

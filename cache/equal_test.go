@@ -22,7 +22,8 @@ var equalName = cache.IdempotencyName{Team: "search", Digest: "d"}
 func (e *equals) join(attempt int, counts bool) (name cache.IdempotencyName, runs *cache.Outcome) {
 	e.Helper()
 	e.turn++
-	name, was, first, err := e.replicas[e.turn%2].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Token: rand.Text(), Number: attempt, Counts: counts})
+	name, was, first, err := e.replicas[e.turn%2].Join(e.Context(), equalName, [32]byte{1},
+		cache.Attempt{Token: rand.Text(), Number: attempt, Counts: counts})
 	if err != nil || was.Status == 0 && was.Token == "" {
 		e.Fatalf("attempt %d: %+v, %v", attempt, was, err)
 	}
@@ -127,7 +128,8 @@ func TestRepetitionsWithoutAFirstAttempt(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 8 {
 			group.Go(func() {
-				name, was, first, err := e.replicas[i%2].Join(e.Context(), equalName, [32]byte{1}, cache.Attempt{Token: rand.Text(), Number: 1 + i/4, Counts: true})
+				name, was, first, err := e.replicas[i%2].Join(e.Context(), equalName, [32]byte{1},
+					cache.Attempt{Token: rand.Text(), Number: 1 + i/4, Counts: true})
 				if err != nil {
 					errs.Store(i, err)
 				}
@@ -164,7 +166,8 @@ func TestRepetitionsWithoutAFirstAttempt(t *testing.T) {
 			e.Error("a first attempt of another call does not run")
 		}
 		other := cache.IdempotencyName{Team: "shop", Digest: "d"}
-		if _, _, first, err := e.replicas[0].Join(e.Context(), other, [32]byte{1}, cache.Attempt{Token: rand.Text(), Number: 1}); !first || err != nil {
+		if _, _, first, err := e.replicas[0].Join(e.Context(), other, [32]byte{1},
+			cache.Attempt{Token: rand.Text(), Number: 1}); !first || err != nil {
 			e.Errorf("another team's: %v, %v", first, err)
 		}
 	})

@@ -33,7 +33,8 @@ type store interface {
 	Maintain(ctx context.Context) error
 	Allow(ctx context.Context, w cache.Wish) (bool, error)
 	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (cache.Outcome, bool, error)
-	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (cache.IdempotencyName, cache.Outcome, bool, error)
+	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (cache.IdempotencyName, cache.Outcome, bool,
+		error)
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)
 	Leave(ctx context.Context, name cache.IdempotencyName)
 }
@@ -95,7 +96,8 @@ func open(t *testing.T, at *redis.Options) *replica {
 }
 
 func dial(t *testing.T, at *redis.Options) *redis.Client {
-	c := redis.NewClient(&redis.Options{Network: at.Network, Addr: at.Addr, DB: at.DB, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true})
+	c := redis.NewClient(&redis.Options{Network: at.Network, Addr: at.Addr, DB: at.DB, Protocol: 2, MaxRetries: -1, DisableIdentity: true,
+		ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -151,7 +153,8 @@ func (r *replica) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 
 func aClaim(team, task string) cache.Claim {
 	return cache.Claim{
-		Team: team, Task: task, Key: "k", Model: "gen2.6-image", Callback: "jobs/42", Hold: cache.Hold{ID: "h-" + task, Day: 20261121, Month: 202611, Images: 4, Size: "1K", Price: 7, Whole: []byte(`{"model":"*"}`)},
+		Team: team, Task: task, Key: "k", Model: "gen2.6-image", Callback: "jobs/42",
+		Hold:   cache.Hold{ID: "h-" + task, Day: 20261121, Month: 202611, Images: 4, Size: "1K", Price: 7, Whole: []byte(`{"model":"*"}`)},
 		Answer: heard(task, cache.Pending), Body: []byte(`{"output":{"task_status":"PENDING"}}`),
 	}
 }

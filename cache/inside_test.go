@@ -34,7 +34,8 @@ func TestNearKeepsTheLater(t *testing.T) {
 func TestNearKeepsTheLaterOfOneState(t *testing.T) {
 	now := time.Now()
 	claim := func(body string, fetched int64, after time.Duration) *Claim {
-		return &Claim{Team: "s", Task: "t", Answer: Answer{Status: Running}, Body: []byte(body), counts: new(counts), fetched: fetched, Fetched: now.Add(after)}
+		return &Claim{Team: "s", Task: "t", Answer: Answer{Status: Running}, Body: []byte(body), counts: new(counts), fetched: fetched,
+			Fetched: now.Add(after)}
 	}
 	for _, c := range []struct {
 		name          string
@@ -72,7 +73,8 @@ func TestRefusedAttemptsAreForgotten(t *testing.T) {
 		}
 		o.End(t.Context(), name, was.Body, Outcome{Token: was.Token})
 	}
-	if _, _, _, err := o.Join(t.Context(), IdempotencyName{"search", "made"}, [32]byte{1}, Attempt{Token: rand.Text(), Counts: true}); err != nil {
+	if _, _, _, err := o.Join(t.Context(), IdempotencyName{"search", "made"}, [32]byte{1},
+		Attempt{Token: rand.Text(), Counts: true}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
@@ -139,8 +141,10 @@ func TestClaimsTakeWhatTheyWeigh(t *testing.T) {
 	for range most {
 		text := func(about string) string { return about + "-" + rand.Text()[:12] } // memory of its own, as in a reply
 		claim := &Claim{
-			Team: "search", Task: text("task-of-the-service-with-a-long-id"), Key: text(""), Model: text("gen2.6"), Callback: text("jobs"), Body: make([]byte, 700), counts: new(counts), written: text(""),
-			Hold: Hold{ID: text("request-with-an-id"), Endpoint: text("image"), Tag: text("tag"), Key: text(""), Size: text("1280*1280"), Whole: make([]byte, 300)}, Fetched: time.Now(),
+			Team: "search", Task: text("task-of-the-service-with-a-long-id"), Key: text(""), Model: text("gen2.6"), Callback: text("jobs"),
+			Body: make([]byte, 700), counts: new(counts), written: text(""),
+			Hold: Hold{ID: text("request-with-an-id"), Endpoint: text("image"), Tag: text("tag"), Key: text(""), Size: text("1280*1280"),
+				Whole: make([]byte, 300)}, Fetched: time.Now(),
 		}
 		claim.Answer = Answer{Task: text("task-of-the-service-with-a-long-id"), Status: Status(text("SUCC"))}
 		kept.merge(claim)

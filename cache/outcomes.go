@@ -71,7 +71,9 @@ func NewOutcomes(ttl time.Duration, now func() time.Time) *Outcomes {
 
 // Begin lets the first request with a name run; to all others it returns what is remembered of the first. The token is
 // unique to the request; End uses it. If the request has already ended, it takes no name and the error is [ErrEnded].
-func (o *Outcomes) Begin(_ context.Context, name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool, err error) {
+func (o *Outcomes) Begin(_ context.Context, name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool,
+	err error,
+) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.expire()

@@ -74,7 +74,8 @@ func TestNextQuery(t *testing.T) {
 	}{
 		{0, 0, 5 * time.Second}, {time.Hour, 1, 10 * time.Second}, {time.Hour, 2, 20 * time.Second}, {time.Hour, 3, 40 * time.Second},
 		{time.Hour, 4, time.Minute}, {time.Hour, 100, time.Minute},
-		{24*time.Hour - 100*time.Second, 9, 40 * time.Second}, {24*time.Hour - 30*time.Second, 9, 30 * time.Second}, {24 * time.Hour, 9, time.Minute},
+		{24*time.Hour - 100*time.Second, 9, 40 * time.Second}, {24*time.Hour - 30*time.Second, 9, 30 * time.Second},
+		{24 * time.Hour, 9, time.Minute},
 	} {
 		now := created.Add(tt.age)
 		if got := cache.NextQuery(now, created, 24*time.Hour, 5*time.Second, tt.queries).Sub(now); got != tt.want {
@@ -165,8 +166,10 @@ func TestCancelsOfReplicas(t *testing.T) {
 		_, _ = a.Allow(t.Context(), cache.Wish{Team: "search"})
 	}
 	_ = gone.Close()
-	alone := cache.NewRedis(cache.RedisConfig{Client: gone, Timeout: time.Second, TTL: time.Hour, Rate: 20, Now: func() time.Time { return now }})
-	for about, cancels := range map[string][2]*cache.RedisQueries{"together": {a.redis.Cancels, b.redis.Cancels}, "without Redis": {alone.Cancels, alone.Cancels}} {
+	alone := cache.NewRedis(cache.RedisConfig{Client: gone, Timeout: time.Second, TTL: time.Hour, Rate: 20,
+		Now: func() time.Time { return now }})
+	for about, cancels := range map[string][2]*cache.RedisQueries{"together": {a.redis.Cancels, b.redis.Cancels},
+		"without Redis": {alone.Cancels, alone.Cancels}} {
 		n := 0
 		for i := range 60 {
 			if ok, err := cancels[i%2].Allow(t.Context(), cache.Wish{Team: "search"}); err != nil {

@@ -106,7 +106,8 @@ func (p *pendingWrites) flush(ctx context.Context) error {
 	p.list = append(still, p.list...)
 	p.mu.Unlock()
 	if dropped > 0 {
-		return fmt.Errorf("%d claims, answers or outcomes were dropped, because more than 10,000 wait for Redis; other replicas do not know them", dropped)
+		return fmt.Errorf(
+			"%d claims, answers or outcomes were dropped, because more than 10,000 wait for Redis; other replicas do not know them", dropped)
 	}
 	return nil
 }

@@ -82,7 +82,9 @@ func (c *redisClaims) owner(ctx context.Context, claim *Claim) (team string, err
 
 // ask runs a script about a team's tasks. Its reply has three parts, of which the last describes the memory of Redis,
 // so that ask notices losses. restored is how long ago a claim was last restored there; below 0: never.
-func (c *redisClaims) ask(ctx context.Context, script *redis.Script, team string, keys []string, args ...any) (first, second any, restored time.Duration, err error) {
+func (c *redisClaims) ask(ctx context.Context, script *redis.Script, team string, keys []string, args ...any) (first, second any,
+	restored time.Duration, err error,
+) {
 	before := c.losses.seen(team)
 	reply, err := c.run(ctx, script, append(keys, memoryKey(team)), append(args, "epoch", before.epoch)...).Slice()
 	if err != nil {
@@ -109,7 +111,8 @@ func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration
 	c.agenda.add(team)
 	age, heard := max(c.Now().Sub(claim.Created), 0), max(c.Now().Sub(claim.Fetched), 0) // it may have been pending
 	is, written, _, err := c.ask(ctx, putScript, team, []string{taskKey(team, task), tasksKey(team), dueKey(team), turnKey(team, task)},
-		"team", team, "task", task, "claim", fixed, "answer", answer, "body", claim.Body, "rank", claim.Answer.Status.rank(), "final", flag(claim.Final()),
+		"team", team, "task", task, "claim", fixed, "answer", answer, "body", claim.Body, "rank", claim.Answer.Status.rank(), "final",
+		flag(claim.Final()),
 		"asks", claim.Queries, "served", claim.Served, "sent", claim.Sent, "age", age.Microseconds(), "heard", heard.Microseconds(),
 		"life", max((c.kept(claim)-age).Milliseconds(), 1), "due", due.Microseconds(), "listed", c.TTL.Microseconds(),
 		"lists", (c.TTL + unheardFor).Milliseconds(), "restored", flag(restoring))
@@ -177,7 +180,9 @@ func (c *redisClaims) Exist(ctx context.Context, team string, tasks []string) (m
 	var missing []string
 	for chunk := range slices.Chunk(tasks, mostInScript) {
 		call, cancel := c.long(ctx)
-		found := inOneTrip(call, c.store, chunk, func(pipe redis.Pipeliner, task string) *redis.IntCmd { return pipe.Exists(call, taskKey(team, task)) })
+		found := inOneTrip(call, c.store, chunk, func(pipe redis.Pipeliner, task string) *redis.IntCmd {
+			return pipe.Exists(call, taskKey(team, task))
+		})
 		cancel()
 		for i, task := range chunk {
 			n, err := found[i].Result()

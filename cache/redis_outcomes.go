@@ -16,10 +16,13 @@ type redisOutcomes struct {
 
 // Begin is [Outcomes.Begin]. If it fails, the name may still be taken, now or later, although the request does not run: it is
 // ended immediately.
-func (o *redisOutcomes) Begin(ctx context.Context, name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool, err error) {
+func (o *redisOutcomes) Begin(ctx context.Context, name IdempotencyName, body [sha256.Size]byte, token string) (was Outcome, first bool,
+	err error,
+) {
 	running, text := o.running(body, token)
 	all, _ := name.equals()
-	known, err := o.run(ctx, beginScript, []string{outcomeKey(name), equalKey(all), endedKey(name.Team, token)}, "value", text, "life", o.TTL.Milliseconds(), "name", name.Digest).Text()
+	known, err := o.run(ctx, beginScript, []string{outcomeKey(name), equalKey(all), endedKey(name.Team, token)}, "value", text, "life",
+		o.TTL.Milliseconds(), "name", name.Digest).Text()
 	switch {
 	case err != nil:
 		o.forgetLater(name, token)
@@ -40,7 +43,9 @@ func (o *redisOutcomes) running(body [sha256.Size]byte, token string) (Outcome, 
 }
 
 // Join is [Outcomes.Join]. One script chooses and lists, so that of two simultaneous repetitions only one runs.
-func (o *redisOutcomes) Join(ctx context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName, was Outcome, runs bool, err error) {
+func (o *redisOutcomes) Join(ctx context.Context, all IdempotencyName, body [sha256.Size]byte, a Attempt) (name IdempotencyName,
+	was Outcome, runs bool, err error,
+) {
 	name = IdempotencyName{all.Team, all.Digest + "." + rand.Text()}
 	running, text := o.running(body, a.Token)
 	reply, err := o.run(ctx, joinScript, []string{equalKey(all), outcomeKey(name), endedKey(all.Team, a.Token)},

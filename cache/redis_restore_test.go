@@ -255,8 +255,8 @@ func TestALossIsNoticedUnderLoad(t *testing.T) {
 	}
 }
 
-// A task that has ended leaves the process ten minutes later, as does one that the service has forgotten, but not while Redis is away or may
-// have lost it. One that runs stays.
+// A task that has ended leaves the process ten minutes later, as does one that the service has forgotten, but not while Redis is away or
+// may have lost it. One that runs stays.
 func TestEndedTasksLeaveTheProcess(t *testing.T) {
 	overRedis(t, func(t *testing.T, open func() *replica, _ func()) {
 		r := open()

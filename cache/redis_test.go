@@ -229,7 +229,8 @@ func TestTooManyWritesWait(t *testing.T) {
 	_, r, _ := double(t)
 	r.away.Store(true)
 	for i := range 10_001 {
-		r.End(t.Context(), cache.IdempotencyName{Team: "search", Digest: strconv.Itoa(i)}, bodySum, cache.Outcome{Status: 200, Answer: []byte("a task")})
+		r.End(t.Context(), cache.IdempotencyName{Team: "search", Digest: strconv.Itoa(i)}, bodySum,
+			cache.Outcome{Status: 200, Answer: []byte("a task")})
 	}
 	for _, news := range []string{"1 claims, answers or outcomes were dropped", ""} {
 		if n := r.redis.Unwritten(); n != 10_000 {
@@ -287,7 +288,8 @@ func TestALateCommandTakesNoName(t *testing.T) {
 // exist checks which of the tasks t1 and none Exist reports for a team.
 func (r *replica) exist(about, team string, t1, none bool) {
 	r.Helper()
-	if got, err := r.redis.Exist(r.Context(), team, []string{"none", "t1"}); err != nil || !maps.Equal(got, map[string]bool{"t1": t1, "none": none}) {
+	if got, err := r.redis.Exist(r.Context(), team, []string{"none", "t1"}); err != nil ||
+		!maps.Equal(got, map[string]bool{"t1": t1, "none": none}) {
 		r.Errorf("%s %s has %v %v", about, team, got, err)
 	}
 }

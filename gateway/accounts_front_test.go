@@ -63,7 +63,8 @@ func TestFrontGoesOnWithAnotherAccount(t *testing.T) {
 
 // The error of the last account has the longest wait, in OpenAI's form too, also where it was a stream's first event.
 func TestFrontTellsTheLongestWait(t *testing.T) {
-	for name, body := range map[string]string{"a chat": frontChat, "a stream": strings.Replace(frontChat, `"messages"`, `"stream":true,"messages"`, 1)} {
+	for name, body := range map[string]string{"a chat": frontChat,
+		"a stream": strings.Replace(frontChat, `"messages"`, `"stream":true,"messages"`, 1)} {
 		t.Run(name, func(t *testing.T) {
 			h := sharedFront(t, "id: a, weight: 1000", "id: b")
 			h.sim.SetFault(throttled("a", "40"), throttled("b", ""))
@@ -127,7 +128,8 @@ func TestRequestsAboutATaskNameItsAccount(t *testing.T) {
 			asked[span.GetName()+" "+told["sluice.account"]]++
 		}
 	}
-	if len(asked) != 3 || asked["generate_content gen2.6-image a"] != 2 || asked["fetch_response gen2.6-image a"] == 0 || asked["POST tasks/{id}/cancel a"] != 1 {
+	if len(asked) != 3 || asked["generate_content gen2.6-image a"] != 2 || asked["fetch_response gen2.6-image a"] == 0 ||
+		asked["POST tasks/{id}/cancel a"] != 1 {
 		t.Errorf("the spans of calls of the service, with their accounts: %v", asked)
 	}
 

@@ -14,7 +14,8 @@ import (
 // holdsOf is what is used and held of a daily quota of requests, as "used+held", of the house or of an account at the service.
 func (h *harness) holdsOf(id string) string {
 	h.Helper()
-	report, err := h.balances.Look(h.Context(), &teams.Team{ID: id, Quotas: []teams.Quota{{Unit: unit.NameRequests, Period: teams.PeriodDay, Limit: 100}}})
+	report, err := h.balances.Look(h.Context(), &teams.Team{ID: id,
+		Quotas: []teams.Quota{{Unit: unit.NameRequests, Period: teams.PeriodDay, Limit: 100}}})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -43,8 +44,9 @@ func (h *harness) awaitHolds(want string) {
 	}
 }
 
-// A request holds something in the quotas of the account that it is on, and of no other, wherever it moves and however it ends. In the house
-// it holds once. A refused request counts as a request of the last account; one whose outcome is unknown is held. The ledger names the account.
+// A request holds something in the quotas of the account that it is on, and of no other, wherever it moves and however it ends. In the
+// house it holds once. A refused request counts as a request of the last account; one whose outcome is unknown is held. The ledger names
+// the account.
 func TestAHoldMovesWithItsRequest(t *testing.T) {
 	const quota = ", quotas: {requests: {day: 100}}"
 	once := func(f simulator.Fault) simulator.Fault { f.On, f.Times = simulator.EndpointModels, 1; return f }
@@ -64,7 +66,8 @@ func TestAHoldMovesWithItsRequest(t *testing.T) {
 		{"two other moves", []simulator.Fault{unpaid, throttles}, 3, 200, "1+0"},
 		{"each refuses", []simulator.Fault{throttles, refuses, throttles}, 3, 429, "1+0"},
 		{"the last refuses its key", []simulator.Fault{throttles, throttles, refuses}, 3, 502, "1+0"},
-		{"a bad request after a move", []simulator.Fault{throttles, once(simulator.Fault{Error: &simulator.FaultError{Status: 400}})}, 2, 400, "1+0"},
+		{"a bad request after a move", []simulator.Fault{throttles, once(simulator.Fault{Error: &simulator.FaultError{Status: 400}})}, 2, 400,
+			"1+0"},
 		{"a lost answer after two moves", []simulator.Fault{throttles, refuses, once(simulator.Fault{Drop: "close"})}, 3, 502, "0+1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,8 +100,8 @@ func TestAHoldMovesWithItsRequest(t *testing.T) {
 	}
 }
 
-// An account whose own rate or quota can never take a request is passed over. The request is refused for good if that holds for all, and only
-// then: what the others say counts before.
+// An account whose own rate or quota can never take a request is passed over. The request is refused for good if that holds for all, and
+// only then: what the others say counts before.
 func TestAnAccountThatCanNeverDoTheWorkIsPassedOver(t *testing.T) {
 	small := []string{"rates: [{images: {per: 1s, limit: 2}}]", "quotas: {images: {day: 3}}"}
 	for i, own := range small {
@@ -108,7 +111,8 @@ func TestAnAccountThatCanNeverDoTheWorkIsPassedOver(t *testing.T) {
 				t.Errorf("%d %s", got.status, got.body)
 			}
 			h.sim.SetFault(simulator.Fault{Account: "b", Error: &simulator.FaultError{Code: "Throttling.RateQuota"}, RetryAfter: "20"})
-			if got := h.ask("POST", imagePath, ofImages(4), async...); got.status != 429 || got.header.Get("Retry-After") != "20" || h.served() != "b:1" {
+			if got := h.ask("POST", imagePath, ofImages(4), async...); got.status != 429 || got.header.Get("Retry-After") != "20" ||
+				h.served() != "b:1" {
 				t.Errorf("the other one throttles: %d %v %s", got.status, got.header, got.body)
 			}
 			clock.move(time.Second)

@@ -19,7 +19,8 @@ func TestARequestKeepsItsTeamsAndAccounts(t *testing.T) {
 	h, _ := shared(t, []string{"id: a", "id: b, weight: 0"}, func(p *plan) { p.accepted = func(context.Context) { accepted <- true } })
 	conn := h.dial()
 	defer func() { _ = conn.Close() }()
-	_, _ = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+	_, _ = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nConnection: "+
+		"close\r\nContent-Length: %d\r\n\r\n%s",
 		textPath, h.keys["search"], len(textBody), textBody[:20])
 	<-accepted
 	_, shop, _ := strings.Cut(h.teamsDoc, "  - id: shop")
@@ -44,7 +45,8 @@ func TestTeamsAndAccountsAreReplacedTogether(t *testing.T) {
 	h, _ := shared(t, []string{"id: a, region: x", "id: b, region: y, weight: 0"}, func(p *plan) { p.limits = []string{"regions: [x]"} })
 	var file [2]*teams.File
 	file[0], file[1] = parse(t, h.teamsDoc), parse(t, strings.Replace(h.teamsDoc, "regions: [x]", "regions: [y]", 1))
-	up := [2]accounts.Set{accountsOf(t, "id: a, region: x", "id: b, region: y, weight: 0"), accountsOf(t, "id: a, region: x, weight: 0", "id: b, region: y")}
+	up := [2]accounts.Set{accountsOf(t, "id: a, region: x", "id: b, region: y, weight: 0"),
+		accountsOf(t, "id: a, region: x, weight: 0", "id: b, region: y")}
 	ctx, enough := context.WithCancel(t.Context())
 	var setting, asking sync.WaitGroup
 	setting.Go(func() {

@@ -90,7 +90,8 @@ func (h *harness) asks(n int, headers ...string) string {
 
 // throttled has an account refuse every request to a model with 429.
 func throttled(id, retryAfter string) simulator.Fault {
-	return simulator.Fault{Account: id, On: simulator.EndpointModels, Error: &simulator.FaultError{Code: "Throttling.RateQuota"}, RetryAfter: retryAfter}
+	return simulator.Fault{Account: id, On: simulator.EndpointModels, Error: &simulator.FaultError{Code: "Throttling.RateQuota"},
+		RetryAfter: retryAfter}
 }
 
 // standing is what operators are shown of an account.
@@ -176,7 +177,8 @@ func TestAThrottledAccountRests(t *testing.T) {
 		t.Errorf("asked %s", got)
 	}
 	s := h.standing("a")
-	if s.State != account.Cooling || s.Why != "Throttling.RateQuota" || s.Failovers["throttled"] != 1 || len(s.Cooling) != 1 || s.Cooling[0].Model != "llm-max" {
+	if s.State != account.Cooling || s.Why != "Throttling.RateQuota" || s.Failovers["throttled"] != 1 || len(s.Cooling) != 1 ||
+		s.Cooling[0].Model != "llm-max" {
 		t.Errorf("%+v", s)
 	}
 	h.sim.SetFault()
@@ -372,7 +374,8 @@ func TestAllAccountsAreOut(t *testing.T) {
 func TestTheKeysOfAllAccountsAreSecret(t *testing.T) {
 	h, _ := shared(t, []string{"id: a", "id: b, url: https://canary-host.example/api/v1, weight: 0"})
 	quote := `{"code":"InvalidParameter","message":"` + keyOf("a") + " " + keyOf("b") + ` at canary-host.example","request_id":"r"}`
-	h.sim.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 400, Code: "InvalidParameter", Message: keyOf("a") + " " + keyOf("b") + " at canary-host.example"}})
+	h.sim.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 400, Code: "InvalidParameter",
+		Message: keyOf("a") + " " + keyOf("b") + " at canary-host.example"}})
 	if got := h.ask("POST", textPath, textBody); strings.Contains(got.body, "canary") || !strings.Contains(got.body, "***") {
 		t.Errorf("%s of %s", got.body, quote)
 	}

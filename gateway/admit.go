@@ -78,8 +78,8 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 // holdOn is what the request holds for its team and on the account of an attempt.
 func (a *admission) holdOn(on *accounts.Attempt, s *requestState, id string) *limit.Hold {
 	return &limit.Hold{
-		ID: id, Team: s.team, Account: on.Shown(), Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model, Endpoint: s.route.endpoint,
-		Tag: s.tag, Key: s.ledgerKey, Amounts: s.size, Text: s.text, Task: s.creates, Lease: a.lease,
+		ID: id, Team: s.team, Account: on.Shown(), Outside: a.outsides.For(s.teams, on.Spec(), s.Model), Model: s.Model,
+		Endpoint: s.route.endpoint, Tag: s.tag, Key: s.ledgerKey, Amounts: s.size, Text: s.text, Task: s.creates, Lease: a.lease,
 	}
 }
 
@@ -138,22 +138,25 @@ func (a *admission) noteHeld(w *reply, s *requestState, verdict *limit.Verdict) 
 // setLimitHeaders sets the headers that report the team's limits.
 func setLimitHeaders(w *reply, s *requestState, verdict *limit.Verdict) {
 	if policy, left := verdict.Fields(); policy != "" {
-		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.one(policy), s.values.one(left)
+		w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = s.values.One(policy), s.values.One(left)
 	}
 }
 
 // refusalBy returns the refusal of a hold by a verdict.
 func refusalBy(v *limit.Verdict, h *limit.Hold) *refusal.Refusal {
-	return refusal.New(refusedBy[v.Reason]).Say("%s", v.Explain(h)).Retry(v.Wait).KeepHeaders().Of(v.Fault.Scope).By(repeats.LimitOf(v, h.Team.Money))
+	return refusal.New(refusedBy[v.Reason]).Say("%s", v.Explain(h)).Retry(v.Wait).KeepHeaders().Of(v.Fault.Scope).
+		By(repeats.LimitOf(v, h.Team.Money))
 }
 
 // refuseChoice returns the refusal if no account can be chosen.
 func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refusal.Refusal {
 	switch choice.Refusal {
 	case account.Unserved:
-		return refusal.New(refusal.Model).Say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model), s.Team)
+		return refusal.New(refusal.Model).Say("No account at the service takes new work with model %s from team %s.", policy.Brief(s.Model),
+			s.Team)
 	case account.NoPrice:
-		return refusal.New(refusal.Model).Say(noPrice, "Each account that serves it", s.pricing.Price.Missing(&s.size), policy.Brief(s.Model)).At("model").Of(limit.ScopeAccount)
+		return refusal.New(refusal.Model).Say(noPrice, "Each account that serves it", s.pricing.Price.Missing(&s.size), policy.Brief(s.Model)).
+			At("model").Of(limit.ScopeAccount)
 	case account.AllOut:
 		return refusal.New(refusal.Out).Say("The service refuses the gateway's accounts; its operators have been alerted.").Retry(choice.Wait)
 	}
@@ -163,6 +166,7 @@ func (a *admission) refuseChoice(s *requestState, choice *account.Choice) *refus
 
 // refusedBy maps each reason of a verdict to its row.
 var refusedBy = map[limit.Reason]*refusal.Row{
-	limit.ReasonNever: refusal.Never, limit.ReasonRate: refusal.Rate, limit.ReasonTasks: refusal.Tasks, limit.ReasonAccount: refusal.Account, limit.ReasonQuota: refusal.Quota,
+	limit.ReasonNever: refusal.Never, limit.ReasonRate: refusal.Rate, limit.ReasonTasks: refusal.Tasks, limit.ReasonAccount: refusal.Account,
+	limit.ReasonQuota: refusal.Quota,
 	limit.ReasonHouse: refusal.House,
 }

@@ -65,7 +65,8 @@ func TestRate(t *testing.T) {
 	if n := h.sim.Count(simulator.EndpointText); n != 2 {
 		t.Errorf("%d requests reached the service", n)
 	}
-	if free := h.ask("POST", textPath, textBody, "Authorization", "Bearer "+h.keys["shop"]); free.status != 200 || free.header.Get("Ratelimit") != "" {
+	if free := h.ask("POST", textPath, textBody, "Authorization", "Bearer "+h.keys["shop"]); free.status != 200 ||
+		free.header.Get("Ratelimit") != "" {
 		t.Errorf("a team without limits: %d %v", free.status, free.header)
 	}
 }
@@ -77,7 +78,8 @@ func TestSettledByUsage(t *testing.T) {
 		h.ask("POST", textPath, textBody, headers...)
 		record := h.records.await(t, n+1)[n]
 		used, known := record.Usage.Tokens()
-		if !known || record.Cost.Amounts[limit.Tokens] != used || record.Cost.Amounts[limit.Requests] != 1 || record.Cost.Flag != "exact" || record.Held.Amounts[limit.Tokens] <= used {
+		if !known || record.Cost.Amounts[limit.Tokens] != used || record.Cost.Amounts[limit.Requests] != 1 || record.Cost.Flag != "exact" ||
+			record.Held.Amounts[limit.Tokens] <= used {
 			t.Errorf("held %+v, charged %+v, used %d", record.Held, record.Cost, used)
 		}
 	}
@@ -143,7 +145,8 @@ func TestReleased(t *testing.T) {
 		h := build(t, limited("quotas: {tokens: {day: 100000}}"))
 		h.sim.SetFault(tt.fault)
 		h.ask("POST", textPath, textBody)
-		if r := h.records.await(t, 1)[0]; r.Cost.Amounts[limit.Tokens] != 0 || r.Cost.Amounts[limit.Requests] != tt.requests || r.Cost.Flag != tt.flag {
+		if r := h.records.await(t, 1)[0]; r.Cost.Amounts[limit.Tokens] != 0 || r.Cost.Amounts[limit.Requests] != tt.requests ||
+			r.Cost.Flag != tt.flag {
 			t.Errorf("%+v: charged %+v", tt.fault, r.Cost)
 		}
 	}
@@ -266,7 +269,8 @@ func TestLimitHeadersAreOnEveryAnswerToAnAdmittedRequest(t *testing.T) {
 		for path, body := range map[string]string{imagePath: imageBody, textPath: textBody, frontChats: frontChat, frontImages: frontPicture} {
 			held := map[string]string{imagePath: "images=1", frontImages: "images=2"}[path]
 			got := h.ask("POST", path, body, map[string][]string{imagePath: async}[path]...)
-			if has := got.header; has.Get("Sluice-Refusal") != row || has.Get("Ratelimit") == "" || has.Get("Ratelimit-Policy") == "" || has.Get("Sluice-Held") != held {
+			if has := got.header; has.Get("Sluice-Refusal") != row || has.Get("Ratelimit") == "" || has.Get("Ratelimit-Policy") == "" ||
+				has.Get("Sluice-Held") != held {
 				t.Errorf("%s: %d %v", path, got.status, has)
 			}
 		}

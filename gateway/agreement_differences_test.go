@@ -11,18 +11,22 @@ import (
 
 // differences are all known differences between the two: first the refusals only by policy, then those only by the simulator.
 var differences = []difference{
-	{why: "policy takes integers only as they are written everywhere: what upstream makes of 1.0, 1e0 and -0 is not known; the simulator goes by value",
-		rule: "text.n text.seed text.top_k text.top_logprobs text.max_tokens text.thinking_budget text.max_pixels image.n image.edit.n image.interleave.n image.interleave.max_images image.seed",
+	{why: "policy takes integers only as they are written everywhere: what upstream makes of 1.0, 1e0 and -0 is not known; the simulator " +
+		"goes by value",
+		rule: "text.n text.seed text.top_k text.top_logprobs text.max_tokens text.thinking_budget text.max_pixels image.n image.edit.n " +
+			"image.interleave.n image.interleave.max_images image.seed",
 		when: func(_ sent, v policy.Finding) bool { return v.Given == "-0" || strings.ContainsAny(v.Given, ".eE") }},
 	{why: "the same of token ids", rule: "text.stop.kind",
 		when: func(s sent, _ policy.Finding) bool {
 			return slices.Contains([]string{"[1.0]", "[-0]", "[[1.0]]"}, s.param("stop"))
 		}},
-	{why: "what parsers read differently, policy reads not at all; the simulator's parser takes the last of two, other cases and half a surrogate pair",
+	{why: "what parsers read differently, policy reads not at all; the simulator's parser takes the last of two, other cases and half a " +
+		"surrogate pair",
 		rule: "body", when: func(s sent, _ policy.Finding) bool { return s.more != "" }},
 	{why: "a model's name is bounded by policy alone", rule: "text.model image.model",
 		when: func(s sent, _ policy.Finding) bool { return len(s.model) == 257+2 }},
-	{why: "a header that is neither enable nor disable, or both, is absent to the simulator, or its first line counts", rule: "header.async header.sse",
+	{why: "a header that is neither enable nor disable, or both, is absent to the simulator, or its first line counts",
+		rule: "header.async header.sse",
 		when: func(s sent, v policy.Finding) bool {
 			lines := s.header["X-Service-Async"]
 			if v.Rule == "header.sse" {
@@ -30,13 +34,15 @@ var differences = []difference{
 			}
 			return slices.Contains(lines, "maybe") || len(lines) > 1 && lines[0] != lines[1]
 		}},
-	{why: "the prompt of the older form is judged beside messages too; the simulator then does not look at it", rule: "text.prompt image.prompt", when: has(`"prompt":5,"messages"`)},
+	{why: "the prompt of the older form is judged beside messages too; the simulator then does not look at it",
+		rule: "text.prompt image.prompt", when: has(`"prompt":5,"messages"`)},
 	{why: "messages beside a prompt are judged on the older paths too; the simulator looks at the prompt alone", rule: "image.messages",
 		when: func(s sent, _ policy.Finding) bool {
 			return s.path == olderPath && strings.Contains(s.input, `"prompt":"a"`)
 		}},
 	{why: "the simulator holds tools to result_format on the text path only", rule: "text.result_format.tools", when: on(multimodalPath)},
-	{why: "oss addresses without the resolve header, user information and hosts beyond ASCII are refused by policy; the simulator does not fetch either",
+	{why: "oss addresses without the resolve header, user information and hosts beyond ASCII are refused by policy; the simulator " +
+		"does not fetch either",
 		rule: "text.image.address image.image.address",
 		when: func(s sent, _ policy.Finding) bool {
 			return strings.Contains(s.input, "oss://") || strings.Contains(s.input, "u:p@") || strings.Contains(s.input, "ü")
@@ -53,10 +59,13 @@ var differences = []difference{
 		}},
 	{why: "an empty size is no size; to the simulator it is absent", rule: "image.sync.size image.edit.size image.interleave.size",
 		when: func(s sent, _ policy.Finding) bool { return s.param("size") == `""` }},
-	{why: "interface.md bounds n for other image models by its meaning alone; the simulator does not judge their tasks' parameters", rule: "image.n",
+	{why: "interface.md bounds n for other image models by its meaning alone; the simulator does not judge their tasks' parameters",
+		rule: "image.n",
 		when: func(s sent, _ policy.Finding) bool { return s.path == imagePath && s.formOnly() }},
-	{why: "interface.md does not say what a model that edits does on the multimodal path when nothing is interleaved: policy holds it to editing, the simulator chats or interleaves",
-		rule: `image.enable_interleave image.edit.n image.edit.size image.edit.size.area image.size.aspect image.edit.images image.negative_prompt image.watermark image.seed image.prompt_extend
+	{why: "interface.md does not say what a model that edits does on the multimodal path when nothing is interleaved: policy holds it to " +
+		"editing, the simulator chats or interleaves",
+		rule: `image.enable_interleave image.edit.n image.edit.size image.edit.size.area image.size.aspect image.edit.images ` +
+			`image.negative_prompt image.watermark image.seed image.prompt_extend
 			image.role.user image.content.kind image.content.array image.messages.single image.prompt.single image.image.address image.image.data`,
 		when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
 
@@ -65,15 +74,18 @@ var differences = []difference{
 
 	{why: "the same the other way round: the simulator judges what is drawn",
 		when: func(s sent, _ policy.Finding) bool { return s.chatsByPolicy() && s.is("gen2.6-t2i") }},
-	{why: "what a model that edits does where nothing is interleaved: the simulator judges it by the rules of chat, or of what is interleaved", says: "InvalidParameter",
+	{why: "what a model that edits does where nothing is interleaved: the simulator judges it by the rules of chat, or of what is " +
+		"interleaved", says: "InvalidParameter",
 		when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
 	{why: "the same where enable_interleave is absent: interleaving, the simulator wants the header", says: "X-Service-Sse must be enable",
 		when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
 	{why: "the same of a stream that ends in an error", says: "200 id:1", when: func(s sent, _ policy.Finding) bool { return s.plainEdit() }},
 	{why: "a model in no pattern whose parameters say image is judged by form alone; the simulator knows which models chat",
 		when: func(s sent, _ policy.Finding) bool { return s.formOnly() && s.path == multimodalPath }},
-	{why: "a number beyond a double does not parse for the simulator; policy does not look at those that mean nothing where they stand", says: "Required body invalid", when: has("1e400")},
-	{why: "an empty prompt is a prompt: interface.md has no lower bound", says: "input must hold messages or prompt", when: has(`"prompt":""`)},
+	{why: "a number beyond a double does not parse for the simulator; policy does not look at those that mean nothing where they stand",
+		says: "Required body invalid", when: has("1e400")},
+	{why: "an empty prompt is a prompt: interface.md has no lower bound", says: "input must hold messages or prompt",
+		when: has(`"prompt":""`)},
 	{why: "the same on the older paths", says: "input.prompt is required", when: has(`"prompt":""`)},
 	{why: "the same of an image's text", says: "input.messages[0].content must hold", when: has(`"text":""`)},
 	{why: "the older paths also take messages by policy: only the form of their input is specified", says: "input.prompt is required",
@@ -81,8 +93,10 @@ var differences = []difference{
 			return s.path == olderPath && strings.Contains(s.input, "messages")
 		}},
 	{why: "history is not in interface.md; the simulator knows its form", says: "input.history", when: has(`"history"`)},
-	{why: "what a prompt instructs is for the model to say; the simulator wants the word json", says: "must contain the word json", when: has("json_object")},
-	{why: "tools without result_format pass: the model's default is not known; the simulator's is text", says: "result_format must be message when tools is used",
+	{why: "what a prompt instructs is for the model to say; the simulator wants the word json", says: "must contain the word json",
+		when: has("json_object")},
+	{why: "tools without result_format pass: the model's default is not known; the simulator's is text",
+		says: "result_format must be message when tools is used",
 		when: func(s sent, _ policy.Finding) bool {
 			return s.param("result_format") == "" || s.param("result_format") == "null"
 		}},
@@ -90,39 +104,49 @@ var differences = []difference{
 		when: func(s sent, _ policy.Finding) bool {
 			return slices.Contains([]string{"{}", `{"type":null}`}, s.param("response_format"))
 		}},
-	{why: "an empty name of a forced tool is a name", says: "tool_choice must be", when: has(`"tool_choice":{"type":"function","function":{"name":""}}`)},
+	{why: "an empty name of a forced tool is a name", says: "tool_choice must be",
+		when: has(`"tool_choice":{"type":"function","function":{"name":""}}`)},
 	{why: "token ids below 0 pass: interface.md has no bound", says: "parameters.stop must be",
 		when: func(s sent, _ policy.Finding) bool {
 			return slices.Contains([]string{"[-1]", "[[-1]]"}, s.param("stop"))
 		}},
 	{why: "an empty array of content is warned of or passes", says: "content must not be empty", when: has(`"content":[]`)},
-	{why: "an assistant may say nothing, with tool calls or not", says: "content must be a string or an array", when: has(`"role":"assistant"`)},
+	{why: "an assistant may say nothing, with tool calls or not", says: "content must be a string or an array",
+		when: has(`"role":"assistant"`)},
 	{why: "a content item that holds nothing known is warned of", says: "must hold text, image, video or audio",
 		when: func(s sent, _ policy.Finding) bool {
-			return strings.Contains(s.input, "{}") || strings.Contains(s.input, `"file"`) || strings.Contains(s.input, `"image":null`) || strings.Contains(s.input, `"text":null`)
+			return strings.Contains(s.input, "{}") || strings.Contains(s.input, `"file"`) || strings.Contains(s.input, `"image":null`) ||
+				strings.Contains(s.input, `"text":null`)
 		}},
 	{why: "video and audio are judged by their addresses alone; the simulator wants strings, and frames in a list", says: "must be a string",
 		when: func(s sent, _ policy.Finding) bool {
-			return strings.Contains(s.input, `"video":[]`) || strings.Contains(s.input, `"video":5`) || strings.Contains(s.input, `"audio":[`) || strings.Contains(s.input, `"audio":{`)
+			return strings.Contains(s.input, `"video":[]`) || strings.Contains(s.input, `"video":5`) || strings.Contains(s.input, `"audio":[`) ||
+				strings.Contains(s.input, `"audio":{`)
 		}},
 	{why: "a text model's array of content is warned of, whatever it holds", says: "of a text model holds text only", when: on(textPath)},
 	{why: "a data URI without its = is warned of", says: "is not a Base64 data URI", when: has(";base64,QUI\"")},
-	{why: "data: is a scheme, so its case does not count", says: "must be a public HTTP or HTTPS URL or a Base64 data URI", when: has("DATA:")},
+	{why: "data: is a scheme, so its case does not count", says: "must be a public HTTP or HTTPS URL or a Base64 data URI",
+		when: has("DATA:")},
 	{why: "images are looked into only where they make a task; the simulator does so in every interleaved request", says: "input image 0",
 		when: func(s sent, _ policy.Finding) bool {
 			return s.path == multimodalPath && s.is("gen2.6-image") && strings.Contains(s.input, "data:")
 		}},
-	{why: "an item may hold a text and an image: policy counts both", says: "must be a text or an image item", when: has(`"text":"a","image"`)},
+	{why: "an item may hold a text and an image: policy counts both", says: "must be a text or an image item",
+		when: has(`"text":"a","image"`)},
 	{why: "unknown items are warned of outside editing", says: "must be a text or an image item",
 		when: func(s sent, _ policy.Finding) bool { return s.is("llm-image") || s.formOnly() }},
-	{why: "tasks of models that interface.md does not describe are judged by form: the simulator wants one message of the user", says: "input.messages",
+	{why: "tasks of models that interface.md does not describe are judged by form: the simulator wants one message of the user",
+		says: "input.messages",
 		when: func(s sent, _ policy.Finding) bool { return s.path == imagePath && s.formOnly() }},
-	{why: "parameters of the older paths are not in interface.md; the simulator bounds them as the newer ones", says: "parameters.", when: on(olderPath)},
-	{why: "n of synchronous images has no upper bound in interface.md; the simulator draws a line at 100", says: "parameters.n must be in [1, 100]",
+	{why: "parameters of the older paths are not in interface.md; the simulator bounds them as the newer ones", says: "parameters.",
+		when: on(olderPath)},
+	{why: "n of synchronous images has no upper bound in interface.md; the simulator draws a line at 100",
+		says: "parameters.n must be in [1, 100]",
 		when: func(s sent, _ policy.Finding) bool { return s.is("llm-image") && len(s.param("n")) >= 3 }},
 	{why: "parameters that endpoint 2 does not show pass; the simulator judges them as in endpoint 3", says: "parameters.",
 		when: func(s sent, _ policy.Finding) bool {
-			return s.path == multimodalPath && s.is("llm-image") && slices.ContainsFunc([]string{"seed", "stream", "enable_interleave"}, func(n string) bool { return s.param(n) != "" })
+			return s.path == multimodalPath && s.is("llm-image") && slices.ContainsFunc([]string{"seed", "stream", "enable_interleave"},
+				func(n string) bool { return s.param(n) != "" })
 		}},
 	{why: "a synchronous size has a form and no bound; the simulator reads five digits a side", says: "parameters.size must have the form",
 		when: func(s sent, _ policy.Finding) bool {
@@ -169,7 +193,8 @@ func (s sent) saysImage() bool {
 	given := func(name string) bool { return s.param(name) != "" && s.param(name) != "null" }
 	n, err := strconv.ParseUint(s.param("n"), 10, 64)
 	return s.path == multimodalPath && !s.is("gen2.6-image") && !s.is("llm-image") && !s.saysChat() &&
-		(err == nil && n > 4 || errors.Is(err, strconv.ErrRange) || given("size") || given("watermark") || given("prompt_extend") || given("negative_prompt"))
+		(err == nil && n > 4 || errors.Is(err, strconv.ErrRange) || given("size") || given("watermark") || given("prompt_extend") ||
+			given("negative_prompt"))
 }
 
 // saysChat reports whether a request on the multimodal path has parameters that only chats have.

@@ -115,8 +115,8 @@ type change [2]string
 
 // values are the new values of parameters and parts: both sides of every bound, and every type.
 var values = map[string][]string{
-	"n":                         {"", "0", "1", "2", "4", "5", "100", "101", "-1", "-0", "1.0", "1e0", "1.5", `"1"`, "null", "true", "99999999999999999999"},
-	"max_images":                {"0", "1", "5", "6", "2.0", `"3"`, "null"},
+	"n": {"", "0", "1", "2", "4", "5", "100", "101", "-1", "-0", "1.0", "1e0", "1.5", `"1"`, "null", "true",
+		"99999999999999999999"}, "max_images": {"0", "1", "5", "6", "2.0", `"3"`, "null"},
 	"seed":                      {"0", "2147483647", "2147483648", "-1", "1.0", "0.5", `"7"`, "null"},
 	"temperature":               {"0", "0.0", "1", "1.999", "2", "2.0", "-0.01", "1e400", `"1"`, "null", "[]"},
 	"top_p":                     {"0", "0.0001", "1", "1.0", "1.0001", "-1", `"1"`, "null"},
@@ -139,16 +139,16 @@ var values = map[string][]string{
 	"vl_enable_image_hw_output": {"true", "null", "[]"},
 	"watermark":                 {"true", "null", "1"},
 	"prompt_extend":             {"true", "false", "null", `"on"`},
-	"negative_prompt":           {`""`, `"grey"`, "null", "5", "[]", `"` + strings.Repeat("雨", 500) + `"`, `"` + strings.Repeat("雨", 501) + `"`},
-	"result_format":             {"", `"text"`, `"message"`, `"json"`, "null", "1"},
+	"negative_prompt": {`""`, `"grey"`, "null", "5", "[]", `"` + strings.Repeat("雨", 500) + `"`,
+		`"` + strings.Repeat("雨", 501) + `"`}, "result_format": {"", `"text"`, `"message"`, `"json"`, "null", "1"},
 	"size": {
 		`""`, `"1K"`, `"2K"`, `"1k"`, `"3K"`, "null", "1024", `"1024x1024"`, `"1024*"`, `"*1024"`, `" 1024*1024"`, `"01024*1024"`,
 		`"768*768"`, `"767*768"`, `"1280*1280"`, `"1280*1281"`, `"2048*2048"`, `"2048*2049"`, `"384*1536"`, `"383*1540"`, `"1536*384"`,
 		`"2400*600"`, `"2401*600"`, `"1000*1000"`, `"640*480"`, `"99999*99999"`, `"100000*1"`, `"0*0"`, `"-1024*1024"`, `"1024*1024*1024"`,
 	},
 	"stop": {
-		`"end"`, `["a","b"]`, "[1,2]", "[[1],[2,3]]", "[]", "[[]]", "null", "1", "{}", `["a",1]`, "[1,[2]]", "[1.0]", "[1.5]", "[-1]", "[[-1]]", "[-0]",
-		"[null]", "[true]", `[["a"]]`, "[[1.0]]",
+		`"end"`, `["a","b"]`, "[1,2]", "[[1],[2,3]]", "[]", "[[]]", "null", "1", "{}", `["a",1]`, "[1,[2]]", "[1.0]", "[1.5]", "[-1]", "[[-1]]",
+		"[-0]", "[null]", "[true]", `[["a"]]`, "[[1.0]]",
 	},
 	"tools": {
 		"", "[]", "null", oneTool, "{}", `"f"`, "[5]", "[{}]", `[{"type":"x","function":{"name":"f"}}]`, `[{"type":"function"}]`,
@@ -166,10 +166,10 @@ var values = map[string][]string{
 		`{"type":"text"}`, `{"type":"json_object"}`, `{"type":"json_schema"}`, `{"type":"json_schema","json_schema":{"schema":{}}}`,
 		`{"type":"json_schema","json_schema":{"schema":[]}}`, `{"type":"xml"}`, "{}", `{"type":null}`, `"text"`, "null",
 	},
-	"model":           {"", "null", "5", `""`, `"llm-max"`, `"` + strings.Repeat("m", 256) + `"`, `"` + strings.Repeat("m", 257) + `"`},
-	"parameters":      {"null", "[]", `"x"`},
-	"more":            {`,"stranger":{"n":99}`, `,"model":"llm-max"`, `,"Model":"x"`, `,"x":"\ud800"`, `,"x":` + strings.Repeat("[", 70) + strings.Repeat("]", 70)},
-	"after":           {" \n", "{}", "]"},
+	"model":      {"", "null", "5", `""`, `"llm-max"`, `"` + strings.Repeat("m", 256) + `"`, `"` + strings.Repeat("m", 257) + `"`},
+	"parameters": {"null", "[]", `"x"`},
+	"more": {`,"stranger":{"n":99}`, `,"model":"llm-max"`, `,"Model":"x"`, `,"x":"\ud800"`,
+		`,"x":` + strings.Repeat("[", 70) + strings.Repeat("]", 70)}, "after": {" \n", "{}", "]"},
 	"Accept":          {"", "text/event-stream", "application/json", "text/event-stream;q=0.9, */*"},
 	"X-Service-Async": {"", "enable", "ENABLE", "disable", "maybe", "enable|enable", "enable|disable", "disable|enable"},
 	"X-Service-Sse":   {"", "enable", "Enable", "disable", "maybe", "enable|disable"},
@@ -184,27 +184,32 @@ var contents = []string{
 	`[{"text":"a"},{"image":"https://ü/b"}]`, `[{"text":"a"},{"image":"a.png"}]`, `[{"text":"a"},{"image":"data:image/png;base64,"}]`,
 	`[{"text":"a"},{"image":"data:image/png;base64,QUI"}]`, `[{"text":"a"},{"image":"data:image/png,QUJD"}]`,
 	`[{"text":"a"},{"image":"data:image/gif;base64,QUJD"}]`, `[{"text":"a"},{"image":"DATA:image/png;base64,QUJD"}]`,
-	`[{"text":"a"},{"image":"data:image/png;q=1;base64,QUJD"}]`, `[{"text":"a"},{"video":"https://a/b"}]`, `[{"text":"a"},{"video":["https://a/b"]}]`,
-	`[{"text":"a"},{"video":[]}]`, `[{"text":"a"},{"video":5}]`, `[{"text":"a"},{"video":"ftp://a/b"}]`, `[{"text":"a"},{"audio":"https://a/b"}]`,
+	`[{"text":"a"},{"image":"data:image/png;q=1;base64,QUJD"}]`, `[{"text":"a"},{"video":"https://a/b"}]`,
+	`[{"text":"a"},{"video":["https://a/b"]}]`,
+	`[{"text":"a"},{"video":[]}]`, `[{"text":"a"},{"video":5}]`, `[{"text":"a"},{"video":"ftp://a/b"}]`,
+	`[{"text":"a"},{"audio":"https://a/b"}]`,
 	`[{"text":"a"},{"audio":["https://a/b"]}]`, `[{"text":"a"},{"audio":{}}]`, `[{"text":"a"},{"audio":"nowhere"}]`,
 	`[{"text":"` + strings.Repeat("字", 2000) + `"}]`, `[{"text":"` + strings.Repeat("字", 2001) + `"}]`,
 }
 
 // inputs are whole inputs, beside those with one message.
 var inputs = []string{
-	"", "null", "[]", "{}", `{"messages":null}`, `{"messages":[]}`, `{"messages":{}}`, `{"messages":[5]}`, `{"prompt":""}`, `{"prompt":"a"}`, `{"prompt":5}`,
+	"", "null", "[]", "{}", `{"messages":null}`, `{"messages":[]}`, `{"messages":{}}`, `{"messages":[5]}`, `{"prompt":""}`, `{"prompt":"a"}`,
+	`{"prompt":5}`,
 	`{"prompt":"a","messages":null}`, `{"prompt":"a","messages":[]}`, `{"prompt":5,"messages":[{"role":"user","content":[{"text":"a"}]}]}`,
 	`{"prompt":"a","history":[{"user":"a","bot":"b"}]}`, `{"prompt":"a","history":{}}`, `{"prompt":"a","history":[{"user":5}]}`,
 	`{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}`, `{"messages":[{"content":"a"}]}`,
 	`{"messages":[{"role":"user","content":[{"text":"a"}]},{"role":"user","content":[{"text":"b"}]}]}`,
-	`{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`,
+	`{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function",` +
+		`"function":{"name":"f","arguments":"{}"}}]}]}`,
 }
 
 func pictures(t *testing.T) (list []string) {
 	opaque, clear := image.NewGray(image.Rect(0, 0, 240, 240)), image.NewNRGBA(image.Rect(0, 0, 240, 240))
 	clear.Set(0, 0, color.NRGBA{A: 9})
 	for _, p := range []image.Image{
-		opaque, clear, image.NewGray(image.Rect(0, 0, 239, 240)), image.NewGray(image.Rect(0, 0, 8000, 240)), image.NewGray(image.Rect(0, 0, 8001, 240)),
+		opaque, clear, image.NewGray(image.Rect(0, 0, 239, 240)), image.NewGray(image.Rect(0, 0, 8000, 240)),
+		image.NewGray(image.Rect(0, 0, 8001, 240)),
 	} {
 		var b bytes.Buffer
 		if err := png.Encode(&b, p); err != nil {

@@ -24,7 +24,8 @@ func buildWithIssuer(t *testing.T) *workload {
 	t.Cleanup(tokens.Close)
 	w.harness = build(t, func(p *plan) {
 		p.tokens = tokens
-		p.teams = "  - {id: off, disabled: true}\nissuers:\n  - {url: \"" + w.issuer.URL + "\", audience: sluice, teams: {indexer: search, painter: shop, idle: off, lost: nowhere}}\n"
+		p.teams = "  - {id: off, disabled: true}\nissuers:\n  - {url: \"" + w.issuer.URL +
+			"\", audience: sluice, teams: {indexer: search, painter: shop, idle: off, lost: nowhere}}\n"
 	})
 	return w
 }

@@ -65,8 +65,8 @@ func (s *side) round(b *testing.B, request []byte, n int, script func() float64)
 }
 
 // compareRounds sends b.N requests to each side in rounds, and reports of each but the first how many requests a core does beside the first
-// one's: by processor time, because others use the machine, and by the clock. These are the medians of the rounds, with the quartiles; quiet
-// is by the quarter of each side's rounds that others disturbed least.
+// one's: by processor time, because others use the machine, and by the clock. These are the medians of the rounds, with the quartiles;
+// quiet is by the quarter of each side's rounds that others disturbed least.
 func compareRounds(b *testing.B, sides []*side, request []byte, script func() float64) {
 	const clients, chunk = 64, 1000
 	for _, s := range sides {

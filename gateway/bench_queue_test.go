@@ -21,7 +21,8 @@ var benchQueues = map[string]string{
 	"slots": "    queue: {wait: 60s, depth: 10000}\n    concurrent: 1\n",
 }
 
-// BenchmarkQueue puts the gateway with a team that waits where it has to, and never has to, beside itself without a queue, on one core each.
+// BenchmarkQueue puts the gateway with a team that waits where it has to, and never has to, beside itself without a queue, on one core
+// each.
 func BenchmarkQueue(b *testing.B) {
 	upstream := startChild(b, "upstream", "", 2)
 	none := startChild(b, "gateway", upstream.address, 1)
@@ -81,8 +82,8 @@ func memoryOfWaiting(t *testing.T, accounts string) {
 	}
 }
 
-// live is the process's live heap and its stacks: what is left once the collector finds nothing more. Pools and stacks need more than one of
-// its rounds.
+// live is the process's live heap and its stacks: what is left once the collector finds nothing more. Pools and stacks need more than one
+// of its rounds.
 func (c *child) live() float64 {
 	c.Helper()
 	least, idle := math.Inf(1), 0

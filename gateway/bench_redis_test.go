@@ -35,7 +35,8 @@ const benchRedis = "BENCH_REDIS"
 
 func benchClient() *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: os.Getenv(benchRedis), Protocol: 2, DisableIdentity: true, MaxRetries: -1, PoolSize: 64, PipelinePoolSize: -1, ContextTimeoutEnabled: true,
+		Addr: os.Getenv(benchRedis), Protocol: 2, DisableIdentity: true, MaxRetries: -1, PoolSize: 64, PipelinePoolSize: -1,
+		ContextTimeoutEnabled: true,
 	})
 }
 
@@ -188,7 +189,8 @@ func pace(b *testing.B, conns []*benchConn, request []byte, n int) []time.Durati
 
 func benchRequest(headers ...string) []byte {
 	body := padded(1024)
-	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", textPath, benchKey, strings.Join(headers, ""), len(body), body)
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s",
+		textPath, benchKey, strings.Join(headers, ""), len(body), body)
 }
 
 // benchServer is the Redis that the children share.

@@ -18,7 +18,8 @@ import (
 const benchPace = time.Second
 
 // benchLong is a stream's first event: larger than any buffer on its way.
-var benchLong = "id:0\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"" + strings.Repeat("river ", 7000) + "\"}}]}}\n\n"
+var benchLong = "id:0\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"" +
+	strings.Repeat("river ", 7000) + "\"}}]}}\n\n"
 
 // pacedFrames answers a stream that begins with a long event, and goes on until the client leaves.
 func pacedFrames(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +35,8 @@ func pacedFrames(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	first := time.After(rand.N(benchPace)) // so that the frames of all streams arrive evenly
 	for i := 1; ; i++ {
-		if _, err := fmt.Fprintf(w, benchFrame, i, benchWords[i%len(benchWords)], benchFinish[0], i, 20+i); err != nil || controller.Flush() != nil {
+		if _, err := fmt.Fprintf(w, benchFrame, i, benchWords[i%len(benchWords)], benchFinish[0], i, 20+i); err != nil ||
+			controller.Flush() != nil {
 			return
 		}
 		select {
@@ -104,7 +106,8 @@ func BenchmarkStreams(b *testing.B) {
 func BenchmarkBodies(b *testing.B) {
 	const clients = 16
 	upstream := startChild(b, "upstream", "", 2)
-	large := `{"model":"gen2.6-chat","input":{"messages":[{"role":"user","content":[{"text":"What is this?"},{"image":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 13<<20/8) + `"}]}]}}`
+	large := `{"model":"gen2.6-chat","input":{"messages":[{"role":"user","content":[{"text":"What is this?"},` +
+		`{"image":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 13<<20/8) + `"}]}]}}`
 	request := postOf(multimodalPath, large, "")
 	sum := float64(clients * len(large))
 	type side struct {
@@ -144,7 +147,8 @@ func BenchmarkBodies(b *testing.B) {
 
 // postOf is a request as a client library sends it. headers are whole lines.
 func postOf(path, body, headers string) []byte {
-	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", path, benchKey, headers, len(body), body)
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s",
+		path, benchKey, headers, len(body), body)
 }
 
 // resident reads a size of the process in bytes: VmRSS is what it has in memory, and VmHWM the most that it had.

@@ -183,7 +183,11 @@ func countFields(message []byte, path ...protowire.Number) (n int64) {
 }
 
 // benchTask is a task's final answer, as a service sends it.
-var benchTask = []byte(`{"output":{"task_id":"ended","task_status":"SUCCEEDED","submit_time":"2026-11-21 20:00:00.123","scheduled_time":"2026-11-21 20:00:01.123","end_time":"2026-11-21 20:00:09.523","finished":true,"choices":[{"message":{"content":[{"type":"image","image":"https://pictures.example.com/` + strings.Repeat("a", 300) + `"}],"role":"assistant"},"finish_reason":"stop"}]},"usage":{"image_count":1,"size":"1280*720"},"request_id":"7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0"}`)
+var benchTask = []byte(`{"output":{"task_id":"ended","task_status":"SUCCEEDED","submit_time":"2026-11-21 20:00:00.123",` +
+	`"scheduled_time":"2026-11-21 20:00:01.123","end_time":"2026-11-21 20:00:09.523","finished":true,` +
+	`"choices":[{"message":{"content":[{"type":"image","image":"https://pictures.example.com/` + strings.Repeat("a", 300) +
+	`"}],"role":"assistant"},"finish_reason":"stop"}]},"usage":{"image_count":1,"size":"1280*720"},` +
+	`"request_id":"7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0"}`)
 
 // benchAnswer answers 1 KB of JSON, or a stream of 50 frames if the request wants one.
 func benchAnswer(w http.ResponseWriter, r *http.Request) {
@@ -216,10 +220,12 @@ var (
 	benchFinish = []string{"null", "stop"}
 )
 
-var benchJSON = []byte(`{"output":{"choices":[{"message":{"content":"` + strings.Repeat("river ", 140) + `","role":"assistant"},"finish_reason":"stop"}]},"usage":{"total_tokens":160,"input_tokens":20,"output_tokens":140},"request_id":"7f3c"}`)
+var benchJSON = []byte(`{"output":{"choices":[{"message":{"content":"` + strings.Repeat("river ", 140) +
+	`","role":"assistant"},"finish_reason":"stop"}]},"usage":{"total_tokens":160,"input_tokens":20,"output_tokens":140},"request_id":"7f3c"}`)
 
 // sdkHeaders are sent by a client library, and serviceHeaders by a service behind a load balancer.
-const sdkHeaders = "Accept: application/json\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\nContent-Type: application/json\r\nUser-Agent: service-sdk/1.24.6; python/3.11.7; platform/linux\r\n"
+const sdkHeaders = "Accept: application/json\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\nContent-Type: " +
+	"application/json\r\nUser-Agent: service-sdk/1.24.6; python/3.11.7; platform/linux\r\n"
 
 var serviceHeaders = map[string]string{
 	"Server": "istio-envoy", "Vary": "Origin", "X-Request-Id": "7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0", "X-Service-Uid": "1234567890",
@@ -230,7 +236,8 @@ const benchFrame = "id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"c
 
 func benchGateway(balances stores.Balances) http.Handler {
 	scopes := benchLimited[os.Getenv(benchScopes)]
-	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x%s}\n", sha(benchKey), scopes.key)
+	doc := fmt.Sprintf("currency: CNY\nteams:\n  - id: bench\n    keys:\n      - {id: bench0000000, sha256: %x%s}\n", sha(benchKey),
+		scopes.key)
 	doc += scopes.team
 	if os.Getenv(benchLimits) != "" {
 		doc += "    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n" +
@@ -253,14 +260,18 @@ func benchGateway(balances stores.Balances) http.Handler {
 	}
 	ended := cache.Claim{Team: "bench", Task: "ended"}
 	_, _ = claims.Hear(context.Background(), &ended, cache.Answer{Task: "ended", Status: cache.Succeeded}, benchTask, 0) // it never fails
-	tells, err := telemetry.Open(context.Background(), telemetry.Config{Logger: slog.Default(), Upstream: config.UpstreamURL, Provider: "service"})
+	tells, err := telemetry.Open(context.Background(), telemetry.Config{Logger: slog.Default(), Upstream: config.UpstreamURL,
+		Provider: "service"})
 	if err != nil {
 		panic(err)
 	}
 	log.Tee(tells.Logs)
 	g := gateway.New(config, gateway.Deps{
-		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: file, Upstream: benchUpstreams(), Claims: claims, Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
-		Balances: balances, Record: func(r *telemetry.Record) { log.Write(r, r.AppendLine(make([]byte, 0, 1<<10))) }, Logger: slog.New(slog.DiscardHandler),
+		Now: time.Now, Metrics: tells.Metrics, Traces: tells.Traces, Teams: file, Upstream: benchUpstreams(), Claims: claims,
+		Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now),
+		Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now),
+		Balances: balances, Record: func(r *telemetry.Record) { log.Write(r, r.AppendLine(make([]byte, 0, 1<<10))) },
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	benchGate.Store(g)
 	go g.Work(context.Background())
@@ -353,7 +364,8 @@ func BenchmarkBesideBare(b *testing.B) {
 	own := startChild(b, "bare-own", upstream.address, 1)
 	server := startChild(b, "server", upstream.address, 1)
 	gate := startChild(b, "gateway", upstream.address, 1, "GOGC="+cmp.Or(os.Getenv(benchCollector), "200"))
-	large := `{"model":"gen2.6-chat","input":{"messages":[{"role":"user","content":[{"text":"What is this?"},{"image":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 13<<20/8) + `"}]}]}}`
+	large := `{"model":"gen2.6-chat","input":{"messages":[{"role":"user","content":[{"text":"What is this?"},` +
+		`{"image":"data:image/png;base64,` + strings.Repeat("iVBORw0K", 13<<20/8) + `"}]}]}}`
 	for _, tt := range []struct {
 		name, path, body string
 		headers          string
@@ -364,7 +376,8 @@ func BenchmarkBesideBare(b *testing.B) {
 		{"body-13MB", multimodalPath, large, "", 4, 8},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
-			request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", tt.path, benchKey, tt.headers, len(tt.body), tt.body)
+			request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+
+				"%sContent-Length: %d\r\n\r\n%s", tt.path, benchKey, tt.headers, len(tt.body), tt.body)
 			names, children := []string{"bare", "gateway"}, []*child{bare, gate}
 			if tt.path == textPath && tt.headers == "" {
 				names, children = []string{"bare", "bare-own", "server", "gateway"}, []*child{bare, own, server, gate}
@@ -380,15 +393,19 @@ func BenchmarkFront(b *testing.B) {
 	native := startChild(b, "gateway", upstream.address, 1)
 	front := startChild(b, "front", upstream.address, 1)
 	request := func(path, headers, body string) []byte {
-		return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s", path, benchKey, headers, len(body), body)
+		return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"%sContent-Length: %d\r\n\r\n%s",
+			path, benchKey, headers, len(body), body)
 	}
-	chat := `{"model":"llm-max","messages":[{"role":"system","content":"You are brief."},{"role":"user","content":"` + strings.Repeat("x", 850) + `"}],"temperature":0.7,"max_tokens":512}`
+	chat := `{"model":"llm-max","messages":[{"role":"system","content":"You are brief."},{"role":"user","content":"` +
+		strings.Repeat("x", 850) + `"}],"temperature":0.7,"max_tokens":512}`
 	b.Run("json-1KB", func(b *testing.B) {
-		compareEach(b, []string{"native", "front"}, []*child{native, front}, [][]byte{request(textPath, "", padded(1024)), request(frontChats, "", chat)}, 32, 2000)
+		compareEach(b, []string{"native", "front"}, []*child{native, front},
+			[][]byte{request(textPath, "", padded(1024)), request(frontChats, "", chat)}, 32, 2000)
 	})
 	b.Run("sse-50-frames", func(b *testing.B) {
 		streamed := strings.Replace(chat, `{"model"`, `{"stream":true,"model"`, 1)
-		compareEach(b, []string{"native", "front"}, []*child{native, front}, [][]byte{request(textPath, "X-Service-SSE: enable\r\n", padded(1024)), request(frontChats, "", streamed)}, 16, 200)
+		compareEach(b, []string{"native", "front"}, []*child{native, front},
+			[][]byte{request(textPath, "X-Service-SSE: enable\r\n", padded(1024)), request(frontChats, "", streamed)}, 16, 200)
 	})
 }
 
@@ -400,12 +417,15 @@ func BenchmarkTelemetry(b *testing.B) {
 	hanging := startChild(b, "hanging", "", 1)
 	off := startChild(b, "gateway", upstream.address, 1)
 	body := padded(1024)
-	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s", textPath, benchKey, len(body), body)
+	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"+sdkHeaders+"Content-Length: %d\r\n\r\n%s",
+		textPath, benchKey, len(body), body)
 	for _, tt := range []struct{ name, ratio, address string }{
-		{"sampled-0.1", "0.1", collector.address}, {"sampled-1", "1", collector.address}, {"dead-collector", "1", "127.0.0.1:1"}, {"hanging-collector", "1", hanging.address},
+		{"sampled-0.1", "0.1", collector.address}, {"sampled-1", "1", collector.address}, {"dead-collector", "1", "127.0.0.1:1"},
+		{"hanging-collector", "1", hanging.address},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
-			on := startChild(b, "sampled", upstream.address, 1, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+tt.address, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG="+tt.ratio)
+			on := startChild(b, "sampled", upstream.address, 1, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+tt.address,
+				"OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG="+tt.ratio)
 			before := collector.read("").spans
 			compare(b, []string{"off", "on"}, []*child{off, on}, request, 32, 2000)
 			b.ReportMetric((collector.read("").spans-before)/float64(b.N), "spans/req")
@@ -432,7 +452,8 @@ func BenchmarkPolls(b *testing.B) {
 }
 
 func padded(size int) string {
-	body := `{"model":"llm-max","input":{"messages":[{"role":"system","content":"You are brief."},{"role":"user","content":"%s"}]},"parameters":{"result_format":"message","temperature":0.7,"max_tokens":512}}`
+	body := `{"model":"llm-max","input":{"messages":[{"role":"system","content":"You are brief."},{"role":"user","content":"%s"}]},` +
+		`"parameters":{"result_format":"message","temperature":0.7,"max_tokens":512}}`
 	return fmt.Sprintf(body, strings.Repeat("x", size-len(body)+2))
 }
 

@@ -105,28 +105,36 @@ const kindPrices = `
 func TestAnswersAreBilledByKind(t *testing.T) {
 	for _, tt := range []struct{ about, usage, want string }{
 		{"flat", `{"input_tokens":100,"output_tokens":10,"cached_tokens":60}`, "input 40: 40000000, cached 60: 12000000, output 10: 20000000"},
-		{"nested", `{"input_tokens":100,"output_tokens":10,"prompt_tokens_details":{"cached_tokens":60}}`, "input 40: 40000000, cached 60: 12000000, output 10: 20000000"},
-		{"newer", `{"input_tokens":100,"output_tokens":10,"input_tokens_details":{"cached_tokens":60,"text_tokens":40}}`, "input 40: 40000000, cached 60: 12000000, output 10: 20000000"},
-		{"a made cache", `{"input_tokens":100,"output_tokens":0,"prompt_tokens_details":{"cached_tokens":60,"cache_creation_input_tokens":20,"cache_type":"ephemeral"}}`,
+		{"nested", `{"input_tokens":100,"output_tokens":10,"prompt_tokens_details":{"cached_tokens":60}}`,
+			"input 40: 40000000, cached 60: 12000000, output 10: 20000000"},
+		{"newer", `{"input_tokens":100,"output_tokens":10,"input_tokens_details":{"cached_tokens":60,"text_tokens":40}}`,
+			"input 40: 40000000, cached 60: 12000000, output 10: 20000000"},
+		{"a made cache", `{"input_tokens":100,"output_tokens":0,"prompt_tokens_details":{"cached_tokens":60,"cache_creation_input_tokens":20,` +
+			`"cache_type":"ephemeral"}}`,
 			"input 20: 20000000, explicit_cached 60: 6000000, cache_creation 20: 25000000"},
-		{"pictures in the input", `{"input_tokens":100,"output_tokens":1,"image_tokens":80,"video_tokens":null}`, "input 20: 20000000, image_input 80: 120000000, output 1: 2000000"},
-		{"thinking", `{"input_tokens":1,"output_tokens":10,"output_tokens_details":{"reasoning_tokens":7}}`, "input 1: 1000000, output 3: 6000000, thinking 7: 28000000"},
+		{"pictures in the input", `{"input_tokens":100,"output_tokens":1,"image_tokens":80,"video_tokens":null}`,
+			"input 20: 20000000, image_input 80: 120000000, output 1: 2000000"},
+		{"thinking", `{"input_tokens":1,"output_tokens":10,"output_tokens_details":{"reasoning_tokens":7}}`,
+			"input 1: 1000000, output 3: 6000000, thinking 7: 28000000"},
 		{"at the border", `{"input_tokens":32000,"output_tokens":0}`, "input 32000: 32000000000"},
-		{"above it", `{"input_tokens":32001,"output_tokens":1,"cached_tokens":32000}`, "input 1: 3000000, cached 32000: 19200000000, output 1: 2000000"},
+		{"above it", `{"input_tokens":32001,"output_tokens":1,"cached_tokens":32000}`,
+			"input 1: 3000000, cached 32000: 19200000000, output 1: 2000000"},
 		{"a total alone", `{"total_tokens":10}`, "output 10: 20000000"},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
-			answer := `{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"Hi"}}]},"usage":` + tt.usage + `,"request_id":"r"}`
+			answer := `{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"Hi"}}]},"usage":` + tt.usage +
+				`,"request_id":"r"}`
 			earlier := strings.Replace(answer, tt.usage, `{"output_tokens":0}`, 1)
 			for form, of := range map[string]struct {
 				says       func(*plan)
 				path, body string
 				headers    []string
 			}{
-				"whole":         {says(200, "application/json", answer, nil), textPath, textBody, nil},
-				"stream":        {says(200, streamType, events(earlier, answer, earlier), nil), textPath, textBody, []string{"X-Service-SSE", "enable"}},
-				"OpenAI's":      {says(200, "application/json", answer, nil), frontChats, frontChat, nil},
-				"OpenAI stream": {says(200, streamType, events(earlier, answer), nil), frontChats, strings.Replace(frontChat, "{", `{"stream":true,`, 1), nil},
+				"whole": {says(200, "application/json", answer, nil), textPath, textBody, nil},
+				"stream": {says(200, streamType, events(earlier, answer, earlier), nil), textPath, textBody,
+					[]string{"X-Service-SSE", "enable"}}, "OpenAI's": {says(200, "application/json", answer, nil), frontChats, frontChat, nil},
+				"OpenAI stream": {says(200, streamType, events(earlier, answer), nil), frontChats,
+					strings.Replace(frontChat, "{", `{"stream":true,`, 1), nil},
 			} {
 				noted, billed := billing(kindPrices)
 				h := fronted(t, of.says, billed)
@@ -153,14 +161,16 @@ func TestTheSimulatorsTokensAreBilled(t *testing.T) {
 `)
 	h := build(t, billed)
 	words := strings.Repeat("many words ", 30)
-	h.ask("POST", textPath, strings.NewReplacer("Say something", words, `"result_format"`, `"enable_thinking":true,"result_format"`).Replace(textBody), "X-Service-SSE", "enable")
+	h.ask("POST", textPath, strings.NewReplacer("Say something", words, `"result_format"`, `"enable_thinking":true,"result_format"`).
+		Replace(textBody), "X-Service-SSE", "enable")
 	usage := h.records.await(t, 1)[0].Usage
 	numbers := map[string]int64{}
 	for name, n := range usage.All() {
 		numbers[name] = int64(n)
 	}
 	in, out, thought := numbers["input_tokens"], numbers["output_tokens"], numbers["reasoning_tokens"]
-	want := fmt.Sprintf("input %d: %d, output %d: %d, thinking %d: %d", in, in*3_000_000, out-thought, (out-thought)*2_000_000, thought, thought*4_000_000)
+	want := fmt.Sprintf("input %d: %d, output %d: %d, thinking %d: %d", in, in*3_000_000, out-thought, (out-thought)*2_000_000, thought,
+		thought*4_000_000)
 	if got := noted.written(t); got != want || in <= 20 || thought == 0 || out == thought {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -169,7 +179,8 @@ func TestTheSimulatorsTokensAreBilled(t *testing.T) {
 // A picture costs by the size that the answer says in either form, by that of the request if it says none, else the dearest.
 func TestPicturesAreBilledBySize(t *testing.T) {
 	made := func(usage string) func(*plan) {
-		return says(200, "application/json", `{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":[`+picture+`]}}]},"usage":`+usage+`,"request_id":"r"}`, nil)
+		return says(200, "application/json", `{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":[`+picture+
+			`]}}]},"usage":`+usage+`,"request_id":"r"}`, nil)
 	}
 	asks := func(size string) string { return strings.Replace(syncBody, "640*480", size, 1) }
 	for _, tt := range []struct {
@@ -230,7 +241,8 @@ func TestTheDayIsThatOfTheAdmission(t *testing.T) {
   - {model: "*", output_per_million: 1}
 `)
 	noted.admitting = func() { clock.move(10 * time.Second) }
-	h := build(t, says(200, "application/json", `{"output":{"text":"Hi","finish_reason":"stop"},"usage":{"output_tokens":1000000},"request_id":"r"}`, nil), billed, func(p *plan) { p.now = clock.now })
+	h := build(t, says(200, "application/json", `{"output":{"text":"Hi","finish_reason":"stop"},"usage":{"output_tokens":1000000},`+
+		`"request_id":"r"}`, nil), billed, func(p *plan) { p.now = clock.now })
 	h.ask("POST", textPath, textBody)
 	h.records.await(t, 1)
 	if got, want := noted.written(t), "output 1000000: 9000000000"; got != want {
@@ -241,7 +253,8 @@ func TestTheDayIsThatOfTheAdmission(t *testing.T) {
 // A usage that says more of a kind than of the whole is cut to the whole, and logged once for its model.
 func TestAContradictionIsLoggedOnce(t *testing.T) {
 	noted, billed := billing(kindPrices)
-	h := build(t, says(200, "application/json", `{"output":{"text":"Hi","finish_reason":"stop"},"usage":{"input_tokens":10,"output_tokens":0,"cached_tokens":11},"request_id":"r"}`, nil), billed)
+	h := build(t, says(200, "application/json", `{"output":{"text":"Hi","finish_reason":"stop"},"usage":{"input_tokens":10,`+
+		`"output_tokens":0,"cached_tokens":11},"request_id":"r"}`, nil), billed)
 	for range 3 {
 		h.ask("POST", textPath, textBody)
 	}
@@ -265,7 +278,8 @@ func TestAContradictionOfATaskIsLoggedOnce(t *testing.T) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			if r.Method == http.MethodGet {
-				_, _ = io.WriteString(w, `{"output":{"task_id":"`+path.Base(r.URL.Path)+`","task_status":"SUCCEEDED"},"usage":{"input_tokens":10,"cached_tokens":11}}`)
+				_, _ = io.WriteString(w, `{"output":{"task_id":"`+path.Base(r.URL.Path)+
+					`","task_status":"SUCCEEDED"},"usage":{"input_tokens":10,"cached_tokens":11}}`)
 				return
 			}
 			made++
@@ -285,7 +299,8 @@ func TestAContradictionOfATaskIsLoggedOnce(t *testing.T) {
 
 // A text that is cut is charged by an estimate, as input and output; one that is cut down to what was held has no kinds.
 func TestEstimatesAreBilled(t *testing.T) {
-	cut := cuts(200, streamType, events(`{"output":{"text":"forty letters, which are ten tokens or so","finish_reason":"null"},"usage":{"input_tokens":7,"output_tokens":2}}`))
+	cut := cuts(200, streamType, events(`{"output":{"text":"forty letters, which are ten tokens or so","finish_reason":"null"},`+
+		`"usage":{"input_tokens":7,"output_tokens":2}}`))
 	for _, tt := range []struct{ about, limits, want string }{
 		{"the input is known", "", "input 7: 7000000, output 10: 20000000"},
 		{"no more than was held", "quotas: {tokens: {day: 20}}", ""},
@@ -311,12 +326,13 @@ func TestModelsWithoutAPrice(t *testing.T) {
 	}{
 		"none of tokens":                     {"  - {model: \"*\", image: 1}\n", "", 200, map[string]float64{`model="other"`: 1}},
 		"none of tokens, a team that spends": {"  - {model: \"*\", image: 1}\n", "quotas: {spend: {day: 1}}", 403, map[string]float64{}},
-		"one of 0":                           {"  - {model: \"*\", image: 1, input_per_million: 0}\n", "quotas: {spend: {day: 1}}", 200, map[string]float64{}},
-		"of tokens alone":                    {texts, "quotas: {spend: {day: 1}}", 200, map[string]float64{}},
-		"none":                               {"  - {model: \"gen*\", image: 1}\n", "", 200, map[string]float64{`model="other"`: 1}},
-		"its day has not come":               {"  - {model: \"llm-*\", from: 9999-12-31, input_per_million: 1}\n", "", 200, map[string]float64{`model="llm-*"`: 1}},
-		"not by a team that spends":          {"  - {model: \"llm-*\", from: 9999-12-31, input_per_million: 1}\n", "quotas: {spend: {day: 1}}", 403, map[string]float64{}},
-		"no model has one":                   {"  []\n", "", 200, map[string]float64{}},
+		"one of 0": {"  - {model: \"*\", image: 1, input_per_million: 0}\n", "quotas: {spend: {day: 1}}", 200,
+			map[string]float64{}}, "of tokens alone": {texts, "quotas: {spend: {day: 1}}", 200, map[string]float64{}},
+		"none": {"  - {model: \"gen*\", image: 1}\n", "", 200, map[string]float64{`model="other"`: 1}},
+		"its day has not come": {"  - {model: \"llm-*\", from: 9999-12-31, input_per_million: 1}\n", "", 200,
+			map[string]float64{`model="llm-*"`: 1}},
+		"not by a team that spends": {"  - {model: \"llm-*\", from: 9999-12-31, input_per_million: 1}\n", "quotas: {spend: {day: 1}}", 403,
+			map[string]float64{}}, "no model has one": {"  []\n", "", 200, map[string]float64{}},
 	} {
 		noted, billed := billing(tt.prices)
 		h := build(t, billed, limited(tt.limits))
@@ -343,12 +359,14 @@ func TestImagesWithoutAPrice(t *testing.T) {
 	}{
 		"of a team":             {"input_per_million: 1, output_per_million: 1", "", 200, map[string]float64{`model="other"`: 1}},
 		"of a team that spends": {"input_per_million: 1, output_per_million: 1", "quotas: {spend: {day: 1}}", 403, map[string]float64{}},
-		"a price of 0":          {"input_per_million: 1, output_per_million: 1, image: 0", "quotas: {spend: {day: 1}}", 200, map[string]float64{}},
-		"a price of a size":     {"images: [{size: 1K, image: 0.5}]", "quotas: {spend: {day: 4}}", 200, map[string]float64{}},
+		"a price of 0": {"input_per_million: 1, output_per_million: 1, image: 0", "quotas: {spend: {day: 1}}", 200,
+			map[string]float64{}},
+		"a price of a size": {"images: [{size: 1K, image: 0.5}]", "quotas: {spend: {day: 4}}", 200, map[string]float64{}},
 	} {
 		h, clock := tasked(t, limited(tt.limits), func(p *plan) { p.teams += "prices: [{model: \"*\", " + tt.price + "}]\n" })
 		got := h.ask("POST", imagePath, imageBody, async...)
-		if got.status != tt.status || tt.status == 403 && !strings.Contains(got.body, "has a spend quota, and the teams file has no price of images for the model") {
+		if got.status != tt.status || tt.status == 403 && !strings.Contains(got.body,
+			"has a spend quota, and the teams file has no price of images for the model") {
 			t.Errorf("%s: %d %s", about, got.status, got.body)
 		}
 		h.records.await(t, 1)

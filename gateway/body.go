@@ -135,7 +135,8 @@ func (u *upload) explain(err error, have int) error {
 	u.state.bodyEnded = true
 	switch {
 	case wire.IsTimeout(err):
-		return refusal.New(refusal.Slow).Say("The body came too slowly: given %d bytes so far, allowed no fewer than %d bytes a second after the first %s.", have, slowRate, u.slowStart)
+		return refusal.New(refusal.Slow).Say("The body came too slowly: given %d bytes so far, allowed no fewer than %d bytes a second after "+
+			"the first %s.", have, slowRate, u.slowStart)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return refusal.New(refusal.Body).Say("The body ended after %d bytes.", have).Because(errClientLeft)
 	default:
@@ -154,7 +155,8 @@ func refuseOutOfMemory() error {
 // refuseUnmade refuses a body for lack of memory for the service's request that is made of it.
 func refuseUnmade(share *loads.Share) error {
 	if all, most := share.Lacks(); all > most {
-		return refusal.New(refusal.Large).Say("The body and the service's request that is made of it have together %d bytes, allowed %d.", all, most)
+		return refusal.New(refusal.Large).Say("The body and the service's request that is made of it have together %d bytes, allowed %d.", all,
+			most)
 	}
 	return refuseOutOfMemory()
 }
@@ -198,8 +200,8 @@ type clientBounds struct {
 
 func newClientBounds(config *Config, now func() time.Time, live *live) *clientBounds {
 	return &clientBounds{
-		now: now, maxBody: config.MaxBody, writeTimeout: config.WriteTimeout, slowStart: slowStart, lingerTime: lingerTime, draining: &live.draining,
-		cors: wire.NewCORS(config.CORSOrigins, wire.Exposed),
+		now: now, maxBody: config.MaxBody, writeTimeout: config.WriteTimeout, slowStart: slowStart, lingerTime: lingerTime,
+		draining: &live.draining, cors: wire.NewCORS(config.CORSOrigins, wire.Exposed),
 	}
 }
 

@@ -163,7 +163,8 @@ func TestAnAnswerDoesNotWaitForABody(t *testing.T) {
 	h := build(t)
 	h.gateway.SetLingerTime(time.Hour)
 	for _, framed := range framings {
-		if got := h.rawAnswer(line("GET", tasksPath, h.keys["search"]) + framed.lines + "\r\n" + framed.part); got.err != nil || got.status != http.StatusOK {
+		if got := h.rawAnswer(line("GET", tasksPath, h.keys["search"]) + framed.lines + "\r\n" + framed.part); got.err != nil ||
+			got.status != http.StatusOK {
 			t.Errorf("%s: %d %v", framed.name, got.status, got.err)
 		}
 	}
@@ -176,7 +177,8 @@ func TestARefusedBodyHoldsNothing(t *testing.T) {
 	h.gateway.SetLingerTime(time.Hour)
 	conn := h.dial()
 	defer func() { _ = conn.Close() }()
-	_, _ = io.WriteString(conn, line("POST", textPath, h.keys["search"], "Content-Type: application/json", "Transfer-Encoding: chunked")+"\r\n9\r\n{\"a\":\"bc\"")
+	_, _ = io.WriteString(conn, line("POST", textPath, h.keys["search"], "Content-Type: application/json", "Transfer-Encoding: chunked")+
+		"\r\n9\r\n{\"a\":\"bc\"")
 	refused, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || refused.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Fatalf("answered %+v %v, want 413", refused, err)
@@ -201,7 +203,8 @@ func TestPanicsBeforeTheBodyEnd(t *testing.T) {
 		}
 	})
 	for _, framed := range framings {
-		if _, err := h.endOf(line("POST", textPath, "x") + framed.lines + "\r\n" + framed.part); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		if _, err := h.endOf(line("POST", textPath, "x") + framed.lines + "\r\n" + framed.part); err == nil ||
+			errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: %v, want the end of the connection without an answer", framed.name, err)
 		}
 	}
@@ -263,6 +266,7 @@ func (h *harness) leaveMidway(body string) {
 		h.Error(err)
 		return
 	}
-	_, _ = fmt.Fprintf(conn, "%sContent-Length: %d\r\n\r\n%s", line("POST", textPath, h.keys["search"], "Content-Type: application/json"), len(body), body[:len(body)/2])
+	_, _ = fmt.Fprintf(conn, "%sContent-Length: %d\r\n\r\n%s", line("POST", textPath, h.keys["search"], "Content-Type: application/json"),
+		len(body), body[:len(body)/2])
 	_ = conn.Close()
 }

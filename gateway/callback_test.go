@@ -9,7 +9,8 @@ import (
 	"sluice/cache"
 )
 
-const callbackHooks = `hooks: [{id: jobs, url: "https://jobs.example/hook", secret_file: a}, {id: audit, url: "https://audit.example", secret_file: a}]`
+const callbackHooks = `hooks: [{id: jobs, url: "https://jobs.example/hook", secret_file: a}, {id: audit, url: "https://audit.example",` +
+	` secret_file: a}]`
 
 // A creation's callback is kept with its task, by either interface, and not sent to the service.
 func TestACallbackIsKeptWithItsTask(t *testing.T) {

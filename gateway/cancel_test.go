@@ -20,7 +20,8 @@ func TestRetryAfterIsOnEveryRefusalOfTheService(t *testing.T) {
 	for status, waits := range map[int]bool{429: true, 503: true, 500: false, 400: false} {
 		h.sim.SetFault(simulator.Fault{Error: &simulator.FaultError{Code: "Odd", Status: status}})
 		for about, got := range map[string]reading{
-			"text": h.ask("POST", textPath, textBody), "image": h.ask("POST", imagePath, imageBody, async...), "chat": h.ask("POST", frontChats, frontChat), "cancel": h.cancel(id),
+			"text": h.ask("POST", textPath, textBody), "image": h.ask("POST", imagePath, imageBody, async...),
+			"chat": h.ask("POST", frontChats, frontChat), "cancel": h.cancel(id),
 		} {
 			if after := got.header.Get("Retry-After"); got.status != status || (after == "1" || after == "2") != waits || !waits && after != "" {
 				t.Errorf("%s: %d, Retry-After %q", about, got.status, after)

@@ -42,7 +42,8 @@ func (k *claims) claimWhole(kept *http.Response, s *requestState) error {
 		return nil
 	}
 	if ending := s.ending(); !ending.TellsAll() {
-		return refusal.New(refusal.Answer).Say("The service's answer to the task's creation could not be read; whether a task runs is unknown.").Because(errNoTask)
+		return refusal.New(refusal.Answer).Say("The service's answer to the task's creation could not be read; whether a task runs is unknown.").
+			Because(errNoTask)
 	}
 	return nil
 }
@@ -78,7 +79,8 @@ func (k *claims) claimAnswer(s *requestState, text []byte, whole bool) bool {
 	case answer.Odd || !tasks.IsID(answer.Task):
 		k.cannotClaim(s, answer.Task, "a task was made whose id cannot stand in a path; its hold is charged when its lease ends")
 	case !k.claim(s, answer, text, whole):
-		k.cannotClaim(s, answer.Task, "the service named a task that another request has claimed; the task stays with that request, and this one's hold is charged when its lease ends")
+		k.cannotClaim(s, answer.Task, "the service named a task that another request has claimed; the task stays with that request, and this "+
+			"one's hold is charged when its lease ends")
 	}
 	return true
 }
@@ -94,11 +96,14 @@ func (k *claims) cannotClaim(s *requestState, task, why string) {
 // claim makes the task the team's. It reports false if another request, of any team, has claimed it.
 func (k *claims) claim(s *requestState, answer cache.Answer, body []byte, whole bool) bool {
 	trace := s.clientSpan.OwnTraceparent()
-	claim := cache.Claim{Team: s.Team, Key: s.Key, Task: answer.Task, Model: s.Model, Created: k.now(), Answer: answer, Body: body, Trace: trace, Account: s.attempt.Name(), Callback: s.callback}
+	claim := cache.Claim{
+		Team: s.Team, Key: s.Key, Task: answer.Task, Model: s.Model, Created: k.now(), Answer: answer, Body: body,
+		Trace: trace, Account: s.attempt.Name(), Callback: s.callback,
+	}
 	if s.held != nil {
 		claim.Hold = cache.Hold{
-			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day, Month: s.held.Month,
-			House: s.held.In(limit.ScopeHouse), Counted: s.held.In(limit.ScopeAccount), Governed: s.route.reads.Governed(),
+			ID: s.held.ID, Endpoint: string(s.route.endpoint), Tag: string(s.held.Tag), Key: string(s.held.Key), Day: s.held.Day,
+			Month: s.held.Month, House: s.held.In(limit.ScopeHouse), Counted: s.held.In(limit.ScopeAccount), Governed: s.route.reads.Governed(),
 		}
 		s.pricing.Keep(&claim.Hold, &s.size)
 	}

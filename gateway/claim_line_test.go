@@ -73,14 +73,16 @@ func TestAPollThatHearsTheEnd(t *testing.T) {
 	h.gateway.Finish(t.Context())
 	made, records := h.creation(t), h.records.await(t, 4)
 	wantMembers(t, h.settled(t), map[string]any{
-		"level": "INFO", "id": made.ID, "trace_id": made.TraceID, "team": "search", "key": made.Key, "model": "gen2.6-image", "task": id, "outcome": "succeeded",
-		"usage": map[string]any{"image_count": 1, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
-		"cost":  map[string]any{"requests": 1, "tokens": 0, "images": 1, "spend": 0.2, "flag": "exact"},
-		"held":  map[string]any{"requests": 1, "tokens": 0, "images": 1, "spend": 0.2}, "queue_ms": 1000, "run_ms": 10000, "polls_served": 2, "polls_sent": 2, "settled_by": "poll",
+		"level": "INFO", "id": made.ID, "trace_id": made.TraceID, "team": "search", "key": made.Key, "model": "gen2.6-image", "task": id,
+		"outcome": "succeeded", "usage": map[string]any{"image_count": 1, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
+		"cost": map[string]any{"requests": 1, "tokens": 0, "images": 1, "spend": 0.2, "flag": "exact"},
+		"held": map[string]any{"requests": 1, "tokens": 0, "images": 1, "spend": 0.2}, "queue_ms": 1000, "run_ms": 10000, "polls_served": 2,
+		"polls_sent": 2, "settled_by": "poll",
 	})
 	for n, r := range records {
 		images, used := r.Usage.Get(meter.ImageCount)
-		if heard := n == 2; heard != used || heard != r.Cost.Known || heard != (r.TaskStatus == "SUCCEEDED") || heard && (images != 1 || r.Cost.Amounts[limit.Images] != 1 || r.Cost.Amounts[limit.Spend] != 200_000_000) {
+		if heard := n == 2; heard != used || heard != r.Cost.Known || heard != (r.TaskStatus == "SUCCEEDED") ||
+			heard && (images != 1 || r.Cost.Amounts[limit.Images] != 1 || r.Cost.Amounts[limit.Spend] != 200_000_000) {
 			t.Errorf("request %d: usage %v, cost %+v, %q", n, used, r.Cost, r.TaskStatus)
 		}
 		if r.Client != "127.0.0.1" || r.Method == "" || r.Route == "" {
@@ -101,9 +103,10 @@ func TestOtherEnds(t *testing.T) {
 			wants: map[string]any{"outcome": "succeeded", "settled_by": "finisher", "polls_served": 0},
 		},
 		"failed": {
-			fault:  simulator.FaultTask{Outcome: "fail"},
-			end:    func(h *harness, clock *handClock, id string) { clock.move(time.Minute); h.poll(id) },
-			wants:  map[string]any{"outcome": "failed", "settled_by": "poll", "cost": map[string]any{"requests": 1, "tokens": 0, "images": 0, "spend": 0, "flag": "exact"}},
+			fault: simulator.FaultTask{Outcome: "fail"},
+			end:   func(h *harness, clock *handClock, id string) { clock.move(time.Minute); h.poll(id) },
+			wants: map[string]any{"outcome": "failed", "settled_by": "poll",
+				"cost": map[string]any{"requests": 1, "tokens": 0, "images": 0, "spend": 0, "flag": "exact"}},
 			status: "FAILED",
 		},
 		"lease": {
@@ -113,7 +116,8 @@ func TestOtherEnds(t *testing.T) {
 				h.gateway.Finish(h.Context())
 				h.gateway.Finish(h.Context())
 			},
-			wants: map[string]any{"outcome": "unheard", "settled_by": "lease", "usage": nil, "cost": map[string]any{"requests": 1, "tokens": 0, "images": 1, "spend": 0, "flag": "estimated"}},
+			wants: map[string]any{"outcome": "unheard", "settled_by": "lease", "usage": nil,
+				"cost": map[string]any{"requests": 1, "tokens": 0, "images": 1, "spend": 0, "flag": "estimated"}},
 		},
 		"cancelled": {
 			end:    func(h *harness, _ *handClock, id string) { h.ask("POST", tasksPath+"/"+id+"/cancel", "") },
@@ -148,7 +152,8 @@ func TestAStreamThatEndsItsTask(t *testing.T) {
 	clock.move(time.Minute)
 	h.gateway.Finish(t.Context())
 	made := h.creation(t)
-	wantMembers(t, h.settled(t), map[string]any{"id": made.ID, "key": made.Key, "task": made.Task, "outcome": "succeeded", "settled_by": "stream"})
+	wantMembers(t, h.settled(t), map[string]any{"id": made.ID, "key": made.Key, "task": made.Task, "outcome": "succeeded",
+		"settled_by": "stream"})
 	if line := h.settled(t); line["usage"] == nil || line["cost"] == nil || line["held"] == nil {
 		t.Errorf("the line has %v", line)
 	}

@@ -27,7 +27,8 @@ func task(id, status, more string) string {
 // cancelled. It costs its one request, whatever it made, and its end is logged.
 func TestForwardedTasksAreClaimed(t *testing.T) {
 	tasks := map[string]string{"v1": task("v1", "RUNNING", "")}
-	h, clock := tasked(t, forwards, says(200, "application/json", task("v1", "PENDING", ""), tasks), limited("quotas: {requests: {day: 100}, images: {day: 100}}"))
+	h, clock := tasked(t, forwards, says(200, "application/json", task("v1", "PENDING", ""), tasks),
+		limited("quotas: {requests: {day: 100}, images: {day: 100}}"))
 	if got := h.ask("POST", forwardedPath, "not json", async...); got.status != 200 || got.body != task("v1", "PENDING", "") {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
@@ -71,7 +72,8 @@ func TestAnotherTeamsTaskStaysItsOwn(t *testing.T) {
 				body = events(body)
 			}
 			h, clock := tasked(t, forwards, says(200, answered, body, tasks), limited("quotas: {requests: {day: 100}}"))
-			h.gateway.Claims().Put(t.Context(), cache.Claim{Team: "shop", Task: "v1", Answer: cache.Answer{Task: "v1", Status: cache.Pending}, Body: []byte("{}")})
+			h.gateway.Claims().Put(t.Context(), cache.Claim{Team: "shop", Task: "v1", Answer: cache.Answer{Task: "v1", Status: cache.Pending},
+				Body: []byte("{}")})
 			if got := h.ask("POST", path, interleavedBody, streamed()...); got.status != 200 || got.body != body {
 				t.Errorf("%s %s: %d %s", path, status, got.status, got.body)
 			}
@@ -166,7 +168,8 @@ func TestForwardedCreationRunsOnce(t *testing.T) {
 func TestTaskIDs(t *testing.T) {
 	for _, id := range []string{"a.b", "a~b", "...", "..a", "A-b_c.9", strings.Repeat("a", 256)} {
 		tasks := map[string]string{id: task(id, "RUNNING", "")}
-		for _, created := range []func(*plan){says(200, "application/json", task(id, "PENDING", ""), tasks), says(200, streamType, events(task(id, "PENDING", "")), tasks)} {
+		for _, created := range []func(*plan){says(200, "application/json", task(id, "PENDING", ""), tasks),
+			says(200, streamType, events(task(id, "PENDING", "")), tasks)} {
 			h, clock := tasked(t, created)
 			if got := h.ask("POST", imagePath, interleavedBody, streamed()...); got.status != http.StatusOK {
 				t.Errorf("%s: %d %s", id, got.status, got.body)
@@ -257,12 +260,14 @@ func TestEndedAtCreation(t *testing.T) {
 				}
 				record := h.records.await(t, 1)[0]
 				h.stands(t, "images", tt.used, "0", 0)
-				if used := fmt.Sprint(record.Cost.Amounts[limit.Images]); used != tt.used || record.Cost.Flag != tt.flag || h.settlements() != tt.counted {
+				if used := fmt.Sprint(record.Cost.Amounts[limit.Images]); used != tt.used || record.Cost.Flag != tt.flag ||
+					h.settlements() != tt.counted {
 					t.Errorf("told %+v, counted %s", record.Cost, h.settlements())
 				}
 				clock.move(time.Minute)
 				h.gateway.Finish(t.Context())
-				if got := h.poll("t1"); got.status != 200 || got.body != body || !strings.HasPrefix(got.header.Get("Cache-Status"), "sluice;hit;ttl=8") {
+				if got := h.poll("t1"); got.status != 200 || got.body != body ||
+					!strings.HasPrefix(got.header.Get("Cache-Status"), "sluice;hit;ttl=8") {
 					t.Errorf("polled: %d %v %s", got.status, got.header, got.body)
 				}
 				h.stands(t, "images", tt.used, "0", 0)
@@ -285,7 +290,8 @@ func TestEndedInAStream(t *testing.T) {
 		"failed with fewer":      {events(interleaved(2, `"null"`, ""), task("t1", "FAILED", `,"usage":{"image_count":1}`)), "2"},
 		"failed in a later one":  {events(task("t1", "RUNNING", ""), task("t1", "FAILED", "")), "0"},
 		"failed, and more comes": {events(task("t1", "FAILED", ""), interleaved(1, `"stop"`, "")), "1"},
-		"told in the frame":      {events(interleaved(1, `"null"`, ""), interleaved(2, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)), "2"},
+		"told in the frame": {events(interleaved(1, `"null"`, ""), interleaved(2, `"stop"`, `"task_id":"t1","task_status":"SUCCEEDED",`)),
+			"2"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			h, _ := tasked(t, says(200, streamType, tt.stream, nil), limited("quotas: {images: {day: 100}}"))
@@ -301,7 +307,8 @@ func TestEndedInAStream(t *testing.T) {
 
 // A stream of a task that failed after some images costs those, also if it is cut.
 func TestCutBehindTheEnd(t *testing.T) {
-	h, _ := tasked(t, cuts(200, streamType, events(interleaved(2, `"null"`, ""), task("t1", "FAILED", ""))+`data:{"output"`), limited("quotas: {images: {day: 100}}"))
+	h, _ := tasked(t, cuts(200, streamType, events(interleaved(2, `"null"`, ""), task("t1", "FAILED", ""))+`data:{"output"`),
+		limited("quotas: {images: {day: 100}}"))
 	h.try(imagePath, interleavedBody, streamed()...)
 	h.records.await(t, 1)
 	h.stands(t, "images", "2", "0", 0)
@@ -310,7 +317,8 @@ func TestCutBehindTheEnd(t *testing.T) {
 // If a stream says that its task succeeded and counts nothing, nothing is guessed: the task's answer has the count.
 func TestSucceededAndNotCounted(t *testing.T) {
 	tasks := map[string]string{"t1": task("t1", "SUCCEEDED", `,"usage":{"image_count":1}`)}
-	h, clock := tasked(t, says(200, streamType, events(task("t1", "RUNNING", ""), task("t1", "SUCCEEDED", "")), tasks), limited("quotas: {images: {day: 100}}"))
+	h, clock := tasked(t, says(200, streamType, events(task("t1", "RUNNING", ""), task("t1", "SUCCEEDED", "")), tasks),
+		limited("quotas: {images: {day: 100}}"))
 	h.ask("POST", imagePath, interleavedBody, streamed()...)
 	h.records.await(t, 1)
 	h.stands(t, "images", "0", "2", 1)
@@ -321,7 +329,8 @@ func TestSucceededAndNotCounted(t *testing.T) {
 
 // An end in the creation's answer is kept once it is charged, as any end is: until then another replica finds the task.
 func TestAnEndThatIsNotChargedYet(t *testing.T) {
-	h, clock, balances, claims := lately(t, says(200, "application/json", task("t1", "FAILED", ""), nil), limited("quotas: {images: {day: 100}}"))
+	h, clock, balances, claims := lately(t, says(200, "application/json", task("t1", "FAILED", ""), nil),
+		limited("quotas: {images: {day: 100}}"))
 	balances.fall()
 	h.ask("POST", imagePath, imageBody, async...)
 	h.records.await(t, 1)

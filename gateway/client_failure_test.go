@@ -167,7 +167,8 @@ func TestTheEndOfAnAnswerHasItsTime(t *testing.T) {
 // A client that sends its headers slowly is cut off at the deadline, and delays no other client.
 func TestSlowHeaders(t *testing.T) {
 	parallel(t)
-	if server := wire.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second || server.WriteTimeout != 30*time.Second || server.IdleTimeout != time.Minute {
+	if server := wire.NewServer(nil, discard()); server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 10*time.Second ||
+		server.WriteTimeout != 30*time.Second || server.IdleTimeout != time.Minute {
 		t.Errorf("the server's bounds are %+v", server)
 	}
 	h := build(t, func(p *plan) { p.headerTime = 300 * time.Millisecond })
@@ -183,7 +184,8 @@ func TestSlowHeaders(t *testing.T) {
 	}
 	for _, conn := range conns {
 		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
-		if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) { // a reset means that it was closed before a busy machine read its bytes
+		// a reset means that it was closed before a busy machine read its bytes
+		if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("a dripping connection was left open: %v", err)
 		}
 	}
@@ -267,7 +269,8 @@ func TestListenerProbes(t *testing.T) {
 // A client's clock is never used.
 func TestClientsClock(t *testing.T) {
 	h := build(t)
-	if got := h.ask("POST", textPath, textBody, "Date", "Thu, 01 Jan 1970 00:00:00 GMT", "If-Modified-Since", "x"); got.status != http.StatusOK {
+	if got := h.ask("POST", textPath, textBody, "Date", "Thu, 01 Jan 1970 00:00:00 GMT", "If-Modified-Since",
+		"x"); got.status != http.StatusOK {
 		t.Errorf("%d", got.status)
 	}
 	if record := h.records.await(t, 1)[0]; time.Since(record.Time) > time.Minute {

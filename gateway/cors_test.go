@@ -15,7 +15,8 @@ func forPages(p *plan) { p.config.CORSOrigins = []string{page, "http://localhost
 // preflight sends what a browser sends before a page's request: without a key.
 func (h *harness) preflight(path, method, origin string, headers ...string) reading {
 	h.Helper()
-	return h.ask(http.MethodOptions, path, "", append([]string{"Authorization", "", "Origin", origin, "Access-Control-Request-Method", method}, headers...)...)
+	return h.ask(http.MethodOptions, path, "", append([]string{"Authorization", "", "Origin", origin, "Access-Control-Request-Method",
+		method}, headers...)...)
 }
 
 // allowance are the headers by which a browser decides.
@@ -32,7 +33,8 @@ func (r reading) allowance() map[string]string {
 func TestPreflightsOfListedOriginsNeedNoKey(t *testing.T) {
 	h := fronted(t, forPages)
 	const wished = "authorization,content-type,x-service-sse,x-stainless-lang"
-	for path, method := range map[string]string{textPath: "POST", imagePath: "POST", tasksPath: "GET", tasksPath + "/abc": "GET", "/sluice/v1/usage": "GET", frontChats: "POST", frontModels: "GET", frontImages: "POST", frontTasks + "abc": "GET"} {
+	for path, method := range map[string]string{textPath: "POST", imagePath: "POST", tasksPath: "GET", tasksPath + "/abc": "GET",
+		"/sluice/v1/usage": "GET", frontChats: "POST", frontModels: "GET", frontImages: "POST", frontTasks + "abc": "GET"} {
 		got := h.preflight(path, method, page, "Access-Control-Request-Headers", wished)
 		allowance := got.allowance()
 		if got.status != http.StatusNoContent || got.body != "" || allowance["Allow-Origin"] != page || allowance["Allow-Methods"] != method ||
@@ -46,7 +48,8 @@ func TestPreflightsOfListedOriginsNeedNoKey(t *testing.T) {
 			t.Errorf("%s %s: Vary is %q", method, path, got.header.Get("Vary"))
 		}
 	}
-	if got := h.preflight(textPath, "POST", "http://localhost:3000").allowance(); got["Allow-Origin"] != "http://localhost:3000" || got["Allow-Headers"] != "" {
+	if got := h.preflight(textPath, "POST", "http://localhost:3000").allowance(); got["Allow-Origin"] != "http://localhost:3000" ||
+		got["Allow-Headers"] != "" {
 		t.Errorf("the second origin without headers gets %v", got)
 	}
 	for _, r := range h.records.await(t, 10) {
@@ -72,7 +75,8 @@ func TestPreflightsForWhatIsNotServedAreRefusedReadably(t *testing.T) {
 		{"/v1/embeddings", "POST", 404, "route/path"},
 	} {
 		got := h.preflight(tt.path, tt.method, page)
-		if allowance := got.allowance(); got.status != tt.status || got.header.Get("Sluice-Refusal") != tt.row || allowance["Allow-Origin"] != page || allowance["Allow-Methods"] != "" {
+		if allowance := got.allowance(); got.status != tt.status || got.header.Get("Sluice-Refusal") != tt.row ||
+			allowance["Allow-Origin"] != page || allowance["Allow-Methods"] != "" {
 			t.Errorf("%s %s: %d %s %v", tt.method, tt.path, got.status, got.header.Get("Sluice-Refusal"), allowance)
 		}
 	}
@@ -131,7 +135,8 @@ func TestPagesReadAnswersAndRefusals(t *testing.T) {
 		}
 		for name := range tt.header {
 			switch name {
-			case "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Vary", "Date", "Content-Length", "Content-Type", "Cache-Control", "X-Content-Type-Options", "Connection":
+			case "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Vary", "Date", "Content-Length", "Content-Type", "Cache-Control",
+				"X-Content-Type-Options", "Connection":
 			default:
 				if !strings.Contains(", "+strings.ToLower(allowance["Expose-Headers"])+", ", ", "+strings.ToLower(name)+", ") {
 					t.Errorf("%s has %s, which the page cannot read", what, name)

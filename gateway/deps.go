@@ -76,27 +76,29 @@ type Config struct {
 
 // Deps are the parts that a Gateway uses. All are required unless they say otherwise.
 type Deps struct {
-	Now              func() time.Time                         // the clock for times and durations; time.Now outside tests
-	Teams            *teams.File                              // the teams to start with; Set replaces them
-	Upstream         accounts.Set                             // the accounts at the service to start with, and their keys; Set replaces them
-	Cooling          accounts.Shared                          // the throttled accounts that the replicas know of; nil: not shared
-	Claims           tasks.Claims                             // the teams' tasks
-	To               event.Routes                             // where the ends of tasks are announced; nil: nowhere
-	Result           tasks.Result                             // answers with stored pictures; nil: none are stored
-	Outbox           quotas.Outbox                            // takes the events of quotas; nil: none are written
-	Feed             *feed.Feed                               // streams of events; nil: none is opened
-	Queries, Cancels tasks.Rate                               // the rates of task queries, and of cancels, of the accounts
-	Outcomes         stores.Outcomes                          // of creations with an Idempotency-Key
-	Identities       Identities                               // verifies tokens in place of keys; nil: tokens are refused
-	Balances         stores.Balances                          // what teams may still spend
-	Remote           *Remote                                  // how to use the stores; nil: they are in this process's memory
-	Metrics          *telemetry.Metrics                       // nil: no metrics
-	Traces           *telemetry.Traces                        // nil: no spans
-	Record           func(record *telemetry.Record)           // takes the finished Record of every request, which is valid during the call; must not block
-	TaskEnded        func(label string, task *telemetry.Task) // takes each task whose end this process reports, with its model's name in metrics; may be nil
-	KeyAccepted      func(ctx context.Context)                // called first for each request whose key or token is valid, with its context; may be nil
-	UnheldReached    func()                                   // called when a refused request for pictures cannot be noted, see [MostUnheld]; may be nil
-	Logger           *slog.Logger                             // for what happens outside requests, and for the inside of errors
+	Now              func() time.Time   // the clock for times and durations; time.Now outside tests
+	Teams            *teams.File        // the teams to start with; Set replaces them
+	Upstream         accounts.Set       // the accounts at the service to start with, and their keys; Set replaces them
+	Cooling          accounts.Shared    // the throttled accounts that the replicas know of; nil: not shared
+	Claims           tasks.Claims       // the teams' tasks
+	To               event.Routes       // where the ends of tasks are announced; nil: nowhere
+	Result           tasks.Result       // answers with stored pictures; nil: none are stored
+	Outbox           quotas.Outbox      // takes the events of quotas; nil: none are written
+	Feed             *feed.Feed         // streams of events; nil: none is opened
+	Queries, Cancels tasks.Rate         // the rates of task queries, and of cancels, of the accounts
+	Outcomes         stores.Outcomes    // of creations with an Idempotency-Key
+	Identities       Identities         // verifies tokens in place of keys; nil: tokens are refused
+	Balances         stores.Balances    // what teams may still spend
+	Remote           *Remote            // how to use the stores; nil: they are in this process's memory
+	Metrics          *telemetry.Metrics // nil: no metrics
+	Traces           *telemetry.Traces  // nil: no spans
+	// takes the finished Record of every request, which is valid during the call; must not block
+	Record func(record *telemetry.Record)
+	// takes each task whose end this process reports, with its model's name in metrics; may be nil
+	TaskEnded     func(label string, task *telemetry.Task)
+	KeyAccepted   func(ctx context.Context) // called first for each request whose key or token is valid, with its context; may be nil
+	UnheldReached func()                    // called when a refused request for pictures cannot be noted, see [MostUnheld]; may be nil
+	Logger        *slog.Logger              // for what happens outside requests, and for the inside of errors
 }
 
 // Identities verifies tokens that replace keys. Package oidc implements it.

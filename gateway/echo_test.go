@@ -14,7 +14,8 @@ func TestTheWayCanBeTriedWithoutTheService(t *testing.T) {
 	h := build(t, limited("quotas: {requests: {day: 1}}"))
 	const path = "/sluice/v1/echo"
 	for range 3 {
-		if got := h.ask("GET", path, ""); got.status != 200 || got.member(t, "client") != "127.0.0.1" || got.member(t, "request_id") != got.header.Get("Sluice-Request-Id") {
+		if got := h.ask("GET", path, ""); got.status != 200 || got.member(t, "client") != "127.0.0.1" ||
+			got.member(t, "request_id") != got.header.Get("Sluice-Request-Id") {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	}
@@ -45,7 +46,8 @@ func TestATrialsStream(t *testing.T) {
 	frame, err := in.ReadString('\n')
 	came := time.Now()
 	rest, _ := io.ReadAll(in)
-	if err != nil || !strings.HasPrefix(frame, `data: {"request_id"`) || strings.Count(string(rest), frame) != 2 || time.Since(came) < time.Second/2 {
+	if err != nil || !strings.HasPrefix(frame, `data: {"request_id"`) || strings.Count(string(rest), frame) != 2 ||
+		time.Since(came) < time.Second/2 {
 		t.Errorf("%q, then %q after %v: %v", frame, rest, time.Since(came), err)
 	}
 }
@@ -67,7 +69,8 @@ func TestADroppedTrialIsCounted(t *testing.T) {
 	if got := h.ask("GET", "/sluice/v1/echo?count=a", ""); !strings.Contains(got.body, `"arrived":2`) {
 		t.Error(got.body)
 	}
-	if got := h.ask("GET", "/sluice/v1/echo?count=a", "", "Authorization", "Bearer "+h.keys["shop"]); !strings.Contains(got.body, `"arrived":0`) {
+	if got := h.ask("GET", "/sluice/v1/echo?count=a", "", "Authorization", "Bearer "+h.keys["shop"]); !strings.Contains(got.body,
+		`"arrived":0`) {
 		t.Errorf("another team's: %s", got.body)
 	}
 }

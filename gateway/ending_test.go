@@ -49,13 +49,17 @@ func TestEachEndIsToldOnce(t *testing.T) {
 		want string
 	}{
 		"succeeded": {
-			ended("SUCCEEDED", `,"choices":[{"message":{"content":[{"image":"https://pictures/1.png?a=1&b=2","type":"image"}]}}]},"usage":{"image_count":1}}`),
-			`task.succeeded {"task_id":"t1","request_id":"` + `%s` + `","model":"gen2.6-image","outcome":"succeeded","images":1,"usage":{"image_count":1},` +
+			ended("SUCCEEDED", `,"choices":[{"message":{"content":[{"image":"https://pictures/1.png?a=1&b=2","type":"image"}]}}]},`+
+				`"usage":{"image_count":1}}`),
+			`task.succeeded {"task_id":"t1","request_id":"` + `%s` + `","model":"gen2.6-image","outcome":"succeeded","images":1,` +
+				`"usage":{"image_count":1},` +
 				`"cost":{"requests":1,"tokens":0,"images":1,"spend":0,"flag":"exact"},`,
 		},
-		"failed":    {ended("FAILED", `},"code":"InternalError","message":"secret prompt"}`), `task.failed {"task_id":"t1","request_id":"%s","model":"gen2.6-image","outcome":"failed","images":0,`},
-		"cancelled": {ended("CANCELED", `}}`), `task.cancelled {"task_id":"t1","request_id":"%s","model":"gen2.6-image","outcome":"cancelled","images":0,`},
-		"unheard":   {created, `task.unheard {"task_id":"t1","request_id":"%s","model":"gen2.6-image","outcome":"unheard","images":1,`},
+		"failed": {ended("FAILED", `},"code":"InternalError","message":"secret prompt"}`),
+			`task.failed {"task_id":"t1","request_id":"%s","model":"gen2.6-image","outcome":"failed","images":0,`},
+		"cancelled": {ended("CANCELED", `}}`),
+			`task.cancelled {"task_id":"t1","request_id":"%s","model":"gen2.6-image","outcome":"cancelled","images":0,`},
+		"unheard": {created, `task.unheard {"task_id":"t1","request_id":"%s","model":"gen2.6-image","outcome":"unheard","images":1,`},
 	} {
 		t.Run(about, func(t *testing.T) {
 			h, clock := tasked(t, says(200, "application/json", created, map[string]string{"t1": tt.end}), hooked)
@@ -129,11 +133,13 @@ func TestAnEndInAStreamIsTold(t *testing.T) {
 				t.Errorf("charged in %d lines of %s", lines, h.log.String())
 			}
 			told := h.ends("search")
-			if len(told) != tt.told || tt.told == 1 && (!strings.HasPrefix(told[0], `task.succeeded {"task_id":"t1"`) || !strings.Contains(told[0], results)) {
+			if len(told) != tt.told || tt.told == 1 && (!strings.HasPrefix(told[0], `task.succeeded {"task_id":"t1"`) ||
+				!strings.Contains(told[0], results)) {
 				t.Errorf("told %q", told)
 			}
 			works, _ := h.balances.Events.Works.TakeWork(t.Context(), 9)
-			if len(works) != tt.stored || tt.stored == 1 && (len(works[0].Pictures) != 1 || works[0].Pictures[0].URL != "https://pictures.example/1.png") {
+			if len(works) != tt.stored || tt.stored == 1 && (len(works[0].Pictures) != 1 ||
+				works[0].Pictures[0].URL != "https://pictures.example/1.png") {
 				t.Errorf("to be stored: %+v", works)
 			}
 		})
@@ -142,7 +148,8 @@ func TestAnEndInAStreamIsTold(t *testing.T) {
 
 // Nothing is written for a team without hooks.
 func TestNothingIsWrittenForNobody(t *testing.T) {
-	h, clock := tasked(t, says(200, "application/json", `{"output":{"task_id":"t1","task_status":"PENDING"}}`, map[string]string{"t1": task("t1", "SUCCEEDED", "")}), func(p *plan) {
+	h, clock := tasked(t, says(200, "application/json", `{"output":{"task_id":"t1","task_status":"PENDING"}}`,
+		map[string]string{"t1": task("t1", "SUCCEEDED", "")}), func(p *plan) {
 		p.to = func(string, event.Type, string) []event.Target { return nil }
 	})
 	h.ask("POST", imagePath, imageBody, async...)
@@ -167,9 +174,10 @@ func TestAStreamsCountIsKeptForTheEnd(t *testing.T) {
 		"it succeeded, and nothing counted":  {task("t1", "SUCCEEDED", ""), "finisher"},
 	} {
 		t.Run(about, func(t *testing.T) {
-			h, clock := tasked(t, says(200, streamType, stream, map[string]string{"t1": tt.query}), limited("quotas: {images: {month: 9}}"), hooked, func(p *plan) {
-				p.teams, p.config.TaskTTL = "prices: [{model: \"*\", image: 0.5}]\n", 4*time.Hour
-			})
+			h, clock := tasked(t, says(200, streamType, stream, map[string]string{"t1": tt.query}), limited("quotas: {images: {month: 9}}"), hooked,
+				func(p *plan) {
+					p.teams, p.config.TaskTTL = "prices: [{model: \"*\", image: 0.5}]\n", 4*time.Hour
+				})
 			h.try(imagePath, interleavedBody, streamed()...)
 			h.records.await(t, 1)
 			for range 3 {
@@ -184,7 +192,8 @@ func TestAStreamsCountIsKeptForTheEnd(t *testing.T) {
 				clock.move(time.Minute)
 			}
 			rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(clock.now().Add(-26*time.Hour), 3)})
-			if err != nil || len(rows) != 1 || rows[0].Used != (limit.Amounts{1, 0, 1, 500_000_000}) || rows[0].Estimated != (limit.Amounts{}) || rows[0].Kinds == "" {
+			if err != nil || len(rows) != 1 || rows[0].Used != (limit.Amounts{1, 0, 1, 500_000_000}) || rows[0].Estimated != (limit.Amounts{}) ||
+				rows[0].Kinds == "" {
 				t.Errorf("%+v, %v", rows, err)
 			}
 			told := h.ends("search")

@@ -26,11 +26,14 @@ type guess struct {
 }
 
 var guesses = map[string]guess{
-	"the end of its task is not seen":         {"services/video/now", async, "application/json", pendingTask, ""},
-	"the end of its task counts nothing":      {"services/video/now", async, "application/json", pendingTask, strings.Replace(pendingTask, "PENDING", "SUCCEEDED", 1)},
-	"its task is over, and nothing counted":   {"services/video/now", async, "application/json", strings.Replace(pendingTask, "PENDING", "SUCCEEDED", 1), ""},
-	"its answer counts nothing":               {"services/video/now", nil, "application/json", `{"output":{"text":"a"}}`, ""},
-	"the stream of its answer counts nothing": {"compatible/chat", nil, streamType, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", ""},
+	"the end of its task is not seen": {"services/video/now", async, "application/json", pendingTask, ""},
+	"the end of its task counts nothing": {"services/video/now", async, "application/json", pendingTask,
+		strings.Replace(pendingTask, "PENDING", "SUCCEEDED", 1)},
+	"its task is over, and nothing counted": {"services/video/now", async, "application/json",
+		strings.Replace(pendingTask, "PENDING", "SUCCEEDED", 1), ""},
+	"its answer counts nothing": {"services/video/now", nil, "application/json", `{"output":{"text":"a"}}`, ""},
+	"the stream of its answer counts nothing": {"compatible/chat", nil, streamType,
+		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", ""},
 }
 
 const pendingTask = `{"output":{"task_id":"t-1","task_status":"PENDING"},"request_id":"r"}`
@@ -54,14 +57,15 @@ func (g guess) service() http.Handler {
 func (g guess) ask(h *harness) {
 	h.Helper()
 	const most = `"max_tokens":1000000000`
-	body := fmt.Sprintf(`{"model":"llm-max","input":{"prompt":"river"},"messages":[],"stream":%t,`+most+`,"parameters":{`+most+`}}`, g.media == streamType)
+	body := fmt.Sprintf(`{"model":"llm-max","input":{"prompt":"river"},"messages":[],"stream":%t,`+most+`,"parameters":{`+most+`}}`,
+		g.media == streamType)
 	if got := h.ask("POST", "/api/v1/"+g.path, body, g.headers...); got.status != 200 {
 		h.Fatal(got.status, got.body)
 	}
 }
 
-// A request that is charged as held costs the house, and an account at the service, a quarter of a quota at most, however much it may make. So
-// one request of a team without limits stops no other team. The team is charged the same: nothing is added to the house later.
+// A request that is charged as held costs the house, and an account at the service, a quarter of a quota at most, however much it may
+// make. So one request of a team without limits stops no other team. The team is charged the same: nothing is added to the house later.
 func TestAnEstimateCostsTheHouseAQuarterAtMost(t *testing.T) {
 	const quota = "quotas: {spend: {month: 80}, tokens: {month: 4000}}"
 	for in, limits := range map[string]func(*plan){
@@ -70,10 +74,11 @@ func TestAnEstimateCostsTheHouseAQuarterAtMost(t *testing.T) {
 	} {
 		for about, tt := range guesses {
 			t.Run(in+"/"+about, func(t *testing.T) {
-				h, clock := tasked(t, governed, func(p *plan) { p.teams = "prices: [{model: \"*\", output_per_million: 10, image: 0.5}]\n" }, limits, func(p *plan) {
-					p.config.TaskTTL = time.Hour
-					p.upstream = tt.service()
-				})
+				h, clock := tasked(t, governed, func(p *plan) { p.teams = "prices: [{model: \"*\", output_per_million: 10, image: 0.5}]\n" }, limits,
+					func(p *plan) {
+						p.config.TaskTTL = time.Hour
+						p.upstream = tt.service()
+					})
 				tt.ask(h)
 				held := h.records.await(t, 1)[0].Held.Amounts
 				day := clock.now()
@@ -82,14 +87,17 @@ func TestAnEstimateCostsTheHouseAQuarterAtMost(t *testing.T) {
 					h.gateway.Finish(t.Context())
 				}
 				rows, err := h.balances.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: days(day.Add(-26*time.Hour), 3)})
-				if err != nil || len(rows) != 1 || rows[0].Used != held || rows[0].Estimated != held || held[limit.Spend] != 20_000_000_000 || held[limit.Tokens] != 1000 {
+				if err != nil || len(rows) != 1 || rows[0].Used != held || rows[0].Estimated != held || held[limit.Spend] != 20_000_000_000 ||
+					held[limit.Tokens] != 1000 {
 					t.Errorf("%+v, %v; want %v", rows, err, held)
 				}
 				account := &teams.Team{ID: in, Quotas: []teams.Quota{
-					{Unit: unit.NameSpend, Period: teams.PeriodMonth, Limit: 80_000_000_000}, {Unit: unit.NameTokens, Period: teams.PeriodMonth, Limit: 4000},
+					{Unit: unit.NameSpend, Period: teams.PeriodMonth, Limit: 80_000_000_000},
+					{Unit: unit.NameTokens, Period: teams.PeriodMonth, Limit: 4000},
 				}}
 				report, err := h.balances.Look(t.Context(), account)
-				if err != nil || report.Limits[0].Used != 1000 || report.Limits[1].Used != 20_000_000_000 || report.Limits[0].Held+report.Limits[1].Held != 0 {
+				if err != nil || report.Limits[0].Used != 1000 || report.Limits[1].Used != 20_000_000_000 ||
+					report.Limits[0].Held+report.Limits[1].Held != 0 {
 					t.Errorf("%+v, %v", report, err)
 				}
 			})
@@ -149,7 +157,8 @@ func TestAnEstimateCostsNoMoreThanTheNewAccountHolds(t *testing.T) {
 	})
 	guesses["its answer counts nothing"].ask(h)
 	record := h.records.await(t, 1)[0]
-	if got := record.Cost; record.Account != "b" || record.Held.Amounts[limit.Spend] != 20_000_000_000 || got.Amounts[limit.Spend] != 2_000_000_000 || got.Flag != telemetry.FlagEstimated {
+	if got := record.Cost; record.Account != "b" || record.Held.Amounts[limit.Spend] != 20_000_000_000 ||
+		got.Amounts[limit.Spend] != 2_000_000_000 || got.Flag != telemetry.FlagEstimated {
 		t.Errorf("on account %s, of %v: %+v", record.Account, record.Held.Amounts, got)
 	}
 	for id, want := range map[string]int64{"a": 0, "b": 2_000_000_000} {

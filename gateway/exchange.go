@@ -28,7 +28,7 @@ func (u *service) try(out *http.Request, s *requestState) (*http.Response, error
 	s.UpstreamStatus, s.retryAfter = answer.StatusCode, upstream.RetryAfter(answer.Header, u.deps.Now())
 	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
 		s.meter = meters.Get().(*meter.Meter)
-		s.meter.Reset(first(answer.Header["Content-Type"]), first(answer.Header["Content-Encoding"]))
+		s.meter.Reset(wire.First(answer.Header["Content-Type"]), wire.First(answer.Header["Content-Encoding"]))
 		if s.route.reads.Governed() && s.route.reads != forms.Native {
 			s.meter.Speaks(meter.Dialect(s.route.reads))
 		}
@@ -149,7 +149,7 @@ func (s *requestState) last(answer *http.Response, err error, wait time.Duration
 		return nil, err
 	case wait > s.retryAfter:
 		s.retryAfter = wait
-		answer.Header["Retry-After"] = s.values.one(strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		answer.Header["Retry-After"] = s.values.One(strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	}
 	return answer, nil
 }

@@ -136,9 +136,11 @@ func TestWhatPrecedesAFirstEventDecidesNothing(t *testing.T) {
 		good    = "id:1\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"Yes\"},\"finish_reason\":\"stop\"}]},\"usage\":{\"input_tokens\":3,\"output_tokens\":2}}\n\n"
 	)
 	for _, before := range []string{
-		":keep-alive\n\n", ": \n\n: again\n\n", "retry:3000\n\n", "\n", "\n\n", "id:1\n\n", "event:ping\n\n", "\r\n:x\r\n\r\n", "\xef\xbb\xbf:x\n\n", strings.Repeat(":wait\n\n", 200),
+		":keep-alive\n\n", ": \n\n: again\n\n", "retry:3000\n\n", "\n", "\n\n", "id:1\n\n", "event:ping\n\n", "\r\n:x\r\n\r\n",
+		"\xef\xbb\xbf:x\n\n", strings.Repeat(":wait\n\n", 200),
 	} {
-		for _, pieces := range [][]string{{head + before + refused}, {head + before, refused}, {head, before[:len(before)/2], before[len(before)/2:], refused[:30], refused[30:]}} {
+		for _, pieces := range [][]string{{head + before + refused}, {head + before, refused},
+			{head, before[:len(before)/2], before[len(before)/2:], refused[:30], refused[30:]}} {
 			h, _ := shared(t, []string{"id: a, weight: 1000, url: " + saying(t, pieces...), "id: b"})
 			got := h.ask("POST", textPath, textBody, "X-Service-SSE", "enable")
 			if asked := h.served(); asked != "b:1" || strings.Contains(got.body, "Throttling") {

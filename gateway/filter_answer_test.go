@@ -20,8 +20,10 @@ import (
 // covered.
 func TestTheServiceBetraysTheKey(t *testing.T) {
 	for name, answer := range map[string]string{
-		"document": `{"output":{"choices":[{"message":{"role":"KEY","content":"it is KEY"},"finish_reason":"KEY"}]},"usage":{"input_tokens":1,"output_tokens":1,"KEY":3,"x":{"KEY":4}},"request_id":"KEY"}`,
-		"stream": "id:1\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"it is HALF\"},\"finish_reason\":\"null\"}]},\"usage\":{\"KEY\":3}}\n\n" +
+		"document": `{"output":{"choices":[{"message":{"role":"KEY","content":"it is KEY"},"finish_reason":"KEY"}]},` +
+			`"usage":{"input_tokens":1,"output_tokens":1,"KEY":3,"x":{"KEY":4}},"request_id":"KEY"}`,
+		"stream": "id:1\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"it is " +
+			"HALF\"},\"finish_reason\":\"null\"}]},\"usage\":{\"KEY\":3}}\n\n" +
 			"id:2\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\"REST\"},\"finish_reason\":\"KEY\"}]},\"usage\":{\"output_tokens\":3},\"request_id\":\"KEY\"}\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +46,8 @@ func TestTheServiceBetraysTheKey(t *testing.T) {
 			if got.body != want {
 				t.Errorf("the body is %q, want %q", got.body, want)
 			}
-			if told := fmt.Sprint(got.header); strings.Contains(told, upstreamKey) || got.header.Get("X-Request-Id") != "id-"+strings.Repeat("*", len(upstreamKey)) {
+			if told := fmt.Sprint(got.header); strings.Contains(told, upstreamKey) ||
+				got.header.Get("X-Request-Id") != "id-"+strings.Repeat("*", len(upstreamKey)) {
 				t.Errorf("the header is %v", told)
 			}
 			record := h.records.await(t, 1)[0]
@@ -165,11 +168,13 @@ func TestAFailedTaskTellsNobodyTheKey(t *testing.T) {
 			if r.Method == http.MethodGet {
 				status = "FAILED"
 			}
-			_, _ = fmt.Fprintf(w, `{"output":{"task_id":"t1","task_status":"%s","code":"InvalidApiKey","message":"%s and %s"},"request_id":"7f"}`, status, upstreamKey, escapedKey)
+			_, _ = fmt.Fprintf(w, `{"output":{"task_id":"t1","task_status":"%s","code":"InvalidApiKey","message":"%s and %s"},"request_id":"7f"}`,
+				status, upstreamKey, escapedKey)
 		})
 	})
 	for _, got := range []reading{h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable"), h.poll("t1")} {
-		if got.status != http.StatusOK || strings.Contains(got.body, upstreamKey) || strings.Contains(got.body, escapedKey) || !strings.Contains(got.body, `"message":"***`) {
+		if got.status != http.StatusOK || strings.Contains(got.body, upstreamKey) || strings.Contains(got.body, escapedKey) ||
+			!strings.Contains(got.body, `"message":"***`) {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	}

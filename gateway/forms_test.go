@@ -16,7 +16,8 @@ import (
 
 // governed opens a path of each form, without endpoints of the team.
 func governed(p *plan) {
-	p.config.ForwardPaths = pathsOf("uploads", "services/video=native", "compatible/chat=openai", "compatible/responses=responses", "compatible/messages=messages")
+	p.config.ForwardPaths = pathsOf("uploads", "services/video=native", "compatible/chat=openai", "compatible/responses=responses",
+		"compatible/messages=messages")
 }
 
 // formed are a request in each form, what the service answers, and what is charged: requests, tokens and images, spend by chargedPrices.
@@ -40,25 +41,29 @@ var formed = map[string]struct {
 	},
 	"a stream of openai without usage is charged as held": {
 		"compatible/chat", `{"model":"llm-max","stream":true,"messages":[{"role":"user","content":"riverriver"}],"max_tokens":100}`,
-		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", streamType, limit.Amounts{1, 104, 0, 204000}, "estimated",
+		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", streamType,
+		limit.Amounts{1, 104, 0, 204000}, "estimated",
 	},
 	"a stream of openai without usage is charged as seen if that is more": {
 		"compatible/chat", `{"model":"llm-max","stream":true,"messages":[{"role":"user","content":"riverriver"}],"max_tokens":10}`,
-		"data: {\"choices\":[{\"delta\":{\"content\":\"" + strings.Repeat("long", 50) + "\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", streamType,
-		limit.Amounts{1, 54, 0, 104000}, "estimated",
+		"data: {\"choices\":[{\"delta\":{\"content\":\"" + strings.Repeat("long", 50) + "\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+		streamType, limit.Amounts{1, 54, 0, 104000}, "estimated",
 	},
 	"a stream of openai": {
 		"compatible/chat", `{"model":"llm-max","stream":true,"messages":[]}`,
-		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5}}\n\ndata: [DONE]\n\n",
+		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: " +
+			"{\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5}}\n\ndata: [DONE]\n\n",
 		streamType, limit.Amounts{1, 15, 0, 20000}, "exact",
 	},
 	"responses": {
 		"compatible/responses", `{"model":"llm-max","input":"river","max_output_tokens":100}`,
-		`{"status":"completed","output":[],"usage":{"input_tokens":10,"output_tokens":5}}`, "application/json", limit.Amounts{1, 15, 0, 20000}, "exact",
+		`{"status":"completed","output":[],"usage":{"input_tokens":10,"output_tokens":5}}`, "application/json", limit.Amounts{1, 15, 0, 20000},
+		"exact",
 	},
 	"messages": {
 		"compatible/messages", `{"model":"llm-max","max_tokens":100,"messages":[{"role":"user","content":"river"}]}`,
-		`{"content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{"input_tokens":6,"cache_read_input_tokens":4,"output_tokens":5}}`, "application/json",
+		`{"content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{"input_tokens":6,"cache_read_input_tokens":4,` +
+			`"output_tokens":5}}`, "application/json",
 		limit.Amounts{1, 15, 0, 20000}, "exact",
 	},
 }
@@ -143,7 +148,8 @@ func (r reading) is(t *testing.T, what, refusal string) {
 	}
 }
 
-// Neither the async header nor a size avoids the limits of tokens and money, and a whole answer is charged by its usage whatever was asked for.
+// Neither the async header nor a size avoids the limits of tokens and money, and a whole answer is charged by its usage whatever was asked
+// for.
 func TestNoHeaderOrParameterAvoidsTheChargeOfAForm(t *testing.T) {
 	sized := map[string]string{"native": strings.Replace(formed["native"].body, `"parameters":{}`, `"parameters":{"size":"x"}`, 1)}
 	for name, tt := range formed {
@@ -168,7 +174,8 @@ func TestNoHeaderOrParameterAvoidsTheChargeOfAForm(t *testing.T) {
 			t.Fatalf("%s: %d %s", name, got.status, got.body)
 		}
 		h.records.await(t, 1)
-		if rows := h.rowsOf(t, "search"); len(rows) != 1 || rows[0].Used[limit.Tokens] != tt.charged[limit.Tokens] || rows[0].Used[limit.Spend] != tt.charged[limit.Spend] {
+		if rows := h.rowsOf(t, "search"); len(rows) != 1 || rows[0].Used[limit.Tokens] != tt.charged[limit.Tokens] ||
+			rows[0].Used[limit.Spend] != tt.charged[limit.Spend] {
 			t.Errorf("%s: the ledger has %+v, want %v", name, rows, tt.charged)
 		}
 	}
@@ -181,7 +188,8 @@ func TestLookingAtATaskBelowANativePathChargesItOnce(t *testing.T) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			if r.Method == http.MethodGet {
-				_, _ = io.WriteString(w, `{"output":{"task_id":"t-1","task_status":"SUCCEEDED","results":[{"url":"https://x/1"}]},"usage":{"image_count":1}}`)
+				_, _ = io.WriteString(w, `{"output":{"task_id":"t-1","task_status":"SUCCEEDED","results":[{"url":"https://x/1"}]},`+
+					`"usage":{"image_count":1}}`)
 				return
 			}
 			_, _ = io.WriteString(w, `{"output":{"task_id":"t-1","task_status":"PENDING"},"request_id":"r"}`)
@@ -204,7 +212,8 @@ func TestBodiesOfAFormAreReadStrictly(t *testing.T) {
 		p.upstream = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the service saw a request") })
 	})
 	for _, body := range []string{
-		`{"model":"llm-max","model":"gen-max"}`, `{"model":"llm-max","Model":"gen-max"}`, `{"messages":[]}`, `{"model":7}`, `[]`, ``, `{"model":"llm-max"} {}`,
+		`{"model":"llm-max","model":"gen-max"}`, `{"model":"llm-max","Model":"gen-max"}`, `{"messages":[]}`, `{"model":7}`, `[]`, ``,
+		`{"model":"llm-max"} {}`,
 		`{"model":"llm-max","x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, `{"model":"` + strings.Repeat("m", 5000) + `"}`,
 	} {
 		for _, path := range []string{"services/video/now", "compatible/chat", "compatible/responses", "compatible/messages"} {
@@ -240,7 +249,8 @@ func TestTasksOfANativePathAreSettledByTheirUsage(t *testing.T) {
 					w.Header().Set("Content-Type", "application/json")
 					if r.Method == http.MethodGet {
 						polls.Add(1)
-						_, _ = io.WriteString(w, `{"output":{"task_id":"t-1","task_status":"SUCCEEDED","results":[{"url":"https://x/1"}]},"usage":{"image_count":3}}`)
+						_, _ = io.WriteString(w, `{"output":{"task_id":"t-1","task_status":"SUCCEEDED","results":[{"url":"https://x/1"}]},`+
+							`"usage":{"image_count":3}}`)
 						return
 					}
 					_, _ = io.WriteString(w, `{"output":{"task_id":"t-1","task_status":"PENDING"},"request_id":"r"}`)
@@ -270,7 +280,8 @@ func TestTasksOfANativePathAreSettledByTheirUsage(t *testing.T) {
 // A task of a native path whose end is not seen, or does not count what was made, costs all that was held: tokens and pictures, and their
 // money. Its kinds are unknown.
 func TestATaskOfANativePathIsChargedAllThatWasHeld(t *testing.T) {
-	for name, end := range map[string]string{"no end is seen": "", "the end counts nothing": `{"output":{"task_id":"t-1","task_status":"SUCCEEDED"}}`} {
+	for name, end := range map[string]string{"no end is seen": "",
+		"the end counts nothing": `{"output":{"task_id":"t-1","task_status":"SUCCEEDED"}}`} {
 		t.Run(name, func(t *testing.T) {
 			h, clock := tasked(t, governed, func(p *plan) {
 				p.teams = "prices: [{model: \"llm-*\", input_per_million: 1, output_per_million: 2}]\n"

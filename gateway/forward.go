@@ -83,8 +83,8 @@ func (f *forward) receive(answer *http.Response) error {
 func spanParameters(r *policy.Request, body []byte) *telemetry.Parameters {
 	p := &telemetry.Parameters{
 		MaxTokens: telemetry.Optional[int64](r.MaxTokens), TopK: telemetry.Optional[int64](r.TopK), Seed: telemetry.Optional[int64](r.Seed),
-		Temperature: telemetry.Optional[float64](r.Temperature), TopP: telemetry.Optional[float64](r.TopP), Presence: telemetry.Optional[float64](r.PresencePenalty),
-		Stop: r.Stop, Output: "text", Body: body, Choices: r.N,
+		Temperature: telemetry.Optional[float64](r.Temperature), TopP: telemetry.Optional[float64](r.TopP),
+		Presence: telemetry.Optional[float64](r.PresencePenalty), Stop: r.Stop, Output: "text", Body: body, Choices: r.N,
 	}
 	switch {
 	case r.Images > 0:

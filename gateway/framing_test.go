@@ -14,7 +14,8 @@ import (
 
 // post makes a raw text request; extra are whole header lines.
 func (h *harness) post(extra ...string) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer %s\r\nContent-Type: "+
+		"application/json\r\n%sContent-Length: %d\r\n\r\n%s",
 		textPath, h.keys["search"], lines(extra), len(textBody), textBody)
 }
 
@@ -38,10 +39,12 @@ func TestRawFraming(t *testing.T) {
 		served     int // requests that reach the service
 	}{
 		{"A01 length and chunks", start + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked, 200, 1},
-		{"A02 one length twice", strings.Replace(h.post(), "Content-Length:", fmt.Sprintf("Content-Length: %d\r\nContent-Length:", len(textBody)), 1), 200, 1},
+		{"A02 one length twice", strings.Replace(h.post(), "Content-Length:",
+			fmt.Sprintf("Content-Length: %d\r\nContent-Length:", len(textBody)), 1), 200, 1},
 		{"A07 folded line", h.post("X-A: b\r\n c"), 200, 1},
 		{"A08 bare LF", strings.ReplaceAll(h.post(), "\r\n", "\n"), 200, 1},
-		{"A09 version 1.0 with chunks", strings.Replace(start, "HTTP/1.1", "HTTP/1.0", 1) + "Transfer-Encoding: chunked\r\n\r\n" + chunked, 400, 0},
+		{"A09 version 1.0 with chunks", strings.Replace(start, "HTTP/1.1", "HTTP/1.0", 1) + "Transfer-Encoding: chunked\r\n\r\n" + chunked, 400,
+			0},
 		{"A16 another host", strings.Replace(h.post(), "Host: sluice", "Host: evil.example", 1), 200, 1},
 		{"A29 both spellings", h.post("X-Service-SSE: disable", "X-Service-Sse: disable"), 200, 1},
 		{"A03 two lengths", start + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400, 0},
@@ -60,7 +63,8 @@ func TestRawFraming(t *testing.T) {
 		{"A06 blank before the colon", start + "X-A : b\r\nContent-Length: 2\r\n\r\n{}", 400, 0},
 		{"A06 no colon", start + "XA\r\nContent-Length: 2\r\n\r\n{}", 400, 0},
 		{"A06 empty name", start + ": b\r\nContent-Length: 2\r\n\r\n{}", 400, 0},
-		{"A11 chunk extension of 1 MiB", start + "Transfer-Encoding: chunked\r\n\r\n2;" + strings.Repeat("x", 1<<20) + "\r\n{}\r\n0\r\n\r\n", 400, 0},
+		{"A11 chunk extension of 1 MiB", start + "Transfer-Encoding: chunked\r\n\r\n2;" + strings.Repeat("x", 1<<20) + "\r\n{}\r\n0\r\n\r\n",
+			400, 0},
 		{"A14 unknown expectation", start + "Expect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}", 417, 0},
 		{"A17 absolute form", strings.Replace(h.post(), "POST /", "POST http://evil.example/", 1), 200, 1},
 		{"A18 CONNECT to a host", "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", 405, 0},
@@ -83,7 +87,8 @@ func TestRawFraming(t *testing.T) {
 		}
 	}
 	for _, seen := range h.sim.Requests() {
-		if string(seen.Body) != textBody || seen.Path != textPath || seen.Header.Get("Transfer-Encoding") != "" || strings.Contains(seen.Host, "evil") {
+		if string(seen.Body) != textBody || seen.Path != textPath || seen.Header.Get("Transfer-Encoding") != "" ||
+			strings.Contains(seen.Host, "evil") {
 			t.Errorf("the service saw %s %s of %s with %q", seen.Method, seen.Path, seen.Host, seen.Body)
 		}
 	}
@@ -91,7 +96,8 @@ func TestRawFraming(t *testing.T) {
 
 func TestPriorKnowledgeIsRefusedAndClosed(t *testing.T) {
 	h := build(t)
-	if got := h.raw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 20*time.Second); !strings.HasPrefix(got, "HTTP/1.1 405 ") || !strings.Contains(got, "Connection: close") {
+	if got := h.raw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 20*time.Second); !strings.HasPrefix(got, "HTTP/1.1 405 ") ||
+		!strings.Contains(got, "Connection: close") {
 		t.Errorf("answered %q", got)
 	}
 }
@@ -99,7 +105,8 @@ func TestPriorKnowledgeIsRefusedAndClosed(t *testing.T) {
 func TestPipelinedRequestsAreJudgedOneByOne(t *testing.T) {
 	h := build(t)
 	got := h.raw(h.post()+strings.Replace(h.post(), "/api/v1/", "/api/v0/", 1)+"GET / HTTP/9\r\n\r\n", 20*time.Second)
-	if n := strings.Count(got, "HTTP/1.1 "); n < 2 || !strings.HasPrefix(got, "HTTP/1.1 200") || !strings.Contains(got, "HTTP/1.1 404 Not Found") {
+	if n := strings.Count(got, "HTTP/1.1 "); n < 2 || !strings.HasPrefix(got, "HTTP/1.1 200") ||
+		!strings.Contains(got, "HTTP/1.1 404 Not Found") {
 		t.Errorf("answered %q", got)
 	}
 	if n := len(h.sim.Requests()); n != 1 {
@@ -109,7 +116,8 @@ func TestPipelinedRequestsAreJudgedOneByOne(t *testing.T) {
 
 func TestTrailersAreDropped(t *testing.T) {
 	h := build(t)
-	text := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nTrailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\nAuthorization: Bearer evil\r\n\r\n",
+	text := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nTrailer: "+
+		"Authorization\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\nAuthorization: Bearer evil\r\n\r\n",
 		textPath, h.keys["search"], len(textBody), textBody)
 	if got := h.rawAnswer(text); got.status != http.StatusOK {
 		t.Fatalf("answered %d %s", got.status, got.body)
@@ -156,7 +164,8 @@ func TestBodyOfAPollIsIgnored(t *testing.T) {
 		{"a request inside", start + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(hidden)), hidden},
 	} {
 		last := strings.Replace(start, "\r\n", "\r\nConnection: close\r\n", 1) + "\r\n"
-		if got := h.raw(poll.head+poll.body+poll.head+poll.body+last, 10*time.Second); strings.Count(got, "HTTP/1.1 200 OK") != 3 || strings.Count(got, "HTTP/1.1 ") != 3 {
+		if got := h.raw(poll.head+poll.body+poll.head+poll.body+last, 10*time.Second); strings.Count(got, "HTTP/1.1 200 OK") != 3 ||
+			strings.Count(got, "HTTP/1.1 ") != 3 {
 			t.Errorf("%s: answered %q", poll.name, got)
 		}
 		if got := h.late(poll.head, poll.body+last); strings.Count(got, "HTTP/1.1 200 OK") != 1 || strings.Count(got, "HTTP/1.1 ") != 1 {

@@ -173,8 +173,9 @@ func (f *fronts) unknown(s *requestState, name string) bool {
 // frontRequest is a kind of request of OpenAI's interface.
 type frontRequest struct {
 	read   func(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error)
-	params func(field string) string                                        // the client's name of a field of the service's request
-	digest func(r *http.Request, body io.Reader) ([sha256.Size]byte, error) // of the content, without keeping it; nil: repetitions are not recognized
+	params func(field string) string // the client's name of a field of the service's request
+	// of the content, without keeping it; nil: repetitions are not recognized
+	digest func(contentType string, body io.Reader) ([sha256.Size]byte, error)
 }
 
 // namesFor lists the models that the request's team and key may use.
@@ -189,12 +190,13 @@ var (
 	frontMessages  = frontRequest{reading(messages.Read), messages.Param, nil}
 	frontCount     = frontRequest{reading(messages.ReadCount), messages.Param, nil}
 	frontEmbed     = frontRequest{reading(openai.Embeddings), openai.EmbeddingsParam, nil}
-	frontMake      = frontRequest{readGeneration, openai.ImageParam, digestOfBody}
-	frontEdit      = frontRequest{readEdit, openai.ImageParam, digestOfForm}
+	frontMake      = frontRequest{readGeneration, openai.ImageParam, openai.DigestBody}
+	frontEdit      = frontRequest{readEdit, openai.ImageParam, openai.DigestForm}
 )
 
 // reading reads the body in a dialect.
-func reading(read func([]byte, *conversation.Models) (*conversation.Request, error)) func(*http.Request, *requestState, *conversation.Models) (*conversation.Request, error) {
+func reading(read func([]byte, *conversation.Models) (*conversation.Request, error)) func(*http.Request, *requestState,
+	*conversation.Models) (*conversation.Request, error) {
 	return func(_ *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
 		return read(s.body, models)
 	}
@@ -215,7 +217,7 @@ func readGeneration(r *http.Request, s *requestState, models *conversation.Model
 }
 
 func readEdit(r *http.Request, s *requestState, models *conversation.Models) (*conversation.Request, error) {
-	parts, err := openai.ReadForm(first(r.Header["Content-Type"]), s.body)
+	parts, err := openai.ReadForm(wire.First(r.Header["Content-Type"]), s.body)
 	if err != nil {
 		return nil, err
 	}
@@ -223,23 +225,8 @@ func readEdit(r *http.Request, s *requestState, models *conversation.Models) (*c
 	return openai.Edit(parts, models)
 }
 
-func digestOfBody(_ *http.Request, body io.Reader) ([sha256.Size]byte, error) {
-	whole := sha256.New()
-	_, err := io.Copy(whole, body)
-	return [sha256.Size]byte(whole.Sum(nil)), err
-}
-
-// digestOfForm also reads what follows the form's end, so that the body is read whole.
-func digestOfForm(r *http.Request, body io.Reader) ([sha256.Size]byte, error) {
-	sum, err := openai.Digest(first(r.Header["Content-Type"]), body)
-	if err == nil {
-		_, err = io.Copy(io.Discard, body)
-	}
-	return sum, err
-}
-
 func newRepetition(r *http.Request, s *requestState, body [sha256.Size]byte) *repetition {
-	count, err := strconv.ParseUint(first(r.Header[retryCount]), 10, 31)
+	count, err := strconv.ParseUint(wire.First(r.Header[retryCount]), 10, 31)
 	attempt := cache.Attempt{Number: int(count), Counts: err == nil}
 	return &repetition{path: s.route.path, body: body, fingerprint: openai.Fingerprint(s.Key, s.route.path, body), attempt: attempt}
 }
@@ -267,7 +254,7 @@ func (f *fronts) noteUnheld(kind frontRequest, t *throttle, noteRefused func(ctx
 				return err
 			}
 			body := newUnheldBody(w, r, s, f.buffers)
-			digest, lost := kind.digest(r, body)
+			digest, lost := kind.digest(wire.First(r.Header["Content-Type"]), body)
 			s.waited += body.now().Sub(body.began)
 			if lost == nil {
 				s.repeats = newRepetition(r, s, digest)

@@ -15,7 +15,8 @@ var frontStream = strings.Replace(frontChat, `{"model"`, `{"stream":true,"model"
 
 // nativeFrame is a frame of the service.
 func nativeFrame(content, finish string) string {
-	return `data:{"output":{"choices":[{"message":{"role":"assistant","content":"` + content + `"},"finish_reason":"` + finish + `"}]}}` + "\n\n"
+	return `data:{"output":{"choices":[{"message":{"role":"assistant","content":"` + content + `"},"finish_reason":"` + finish +
+		`"}]}}` + "\n\n"
 }
 
 // streaming is a service that streams these frames and then ends its answer, in order or by a cut.
@@ -52,7 +53,8 @@ func hangingUp(frames ...string) func(*plan) {
 func TestFrontStreamWithoutAFinishEndsWithAnError(t *testing.T) {
 	h := fronted(t, hangingUp(nativeFrame("one", "null"), nativeFrame(" two", "null")))
 	got := h.ask("POST", frontChats, frontStream)
-	if got.status != 200 || got.err != nil || !strings.Contains(got.body, " two") || !strings.Contains(got.body, `data: {"error":{`) || strings.Contains(got.body, "[DONE]") {
+	if got.status != 200 || got.err != nil || !strings.Contains(got.body, " two") || !strings.Contains(got.body, `data: {"error":{`) ||
+		strings.Contains(got.body, "[DONE]") {
 		t.Errorf("%d %v %s", got.status, got.err, got.body)
 	}
 }
@@ -107,11 +109,13 @@ func TestFrontStreamsThatEndEarlyEndWithTheDialectsError(t *testing.T) {
 				got := h.ask("POST", path, strings.Replace(dialect.body, "{", `{"stream":true,`, 1))
 				events := strings.SplitAfter(strings.TrimSuffix(got.body, "\n\n"), "\n\n")
 				last := events[len(events)-1]
-				if got.status != 200 || got.err != nil || !strings.Contains(got.body, " two") || !strings.HasPrefix(last, dialect.event) || !strings.Contains(last, tt.says) {
+				if got.status != 200 || got.err != nil || !strings.Contains(got.body, " two") || !strings.HasPrefix(last, dialect.event) ||
+					!strings.Contains(last, tt.says) {
 					t.Errorf("%s: %d %v %s", path, got.status, got.err, got.body)
 				}
 				record := h.recordOf(t, got)
-				if diff := cmp.Diff(native.Cost, record.Cost); diff != "" || record.Refusal != tt.fault || record.Status != 200 || record.BytesOut != int64(len(got.body)) {
+				if diff := cmp.Diff(native.Cost, record.Cost); diff != "" || record.Refusal != tt.fault || record.Status != 200 ||
+					record.BytesOut != int64(len(got.body)) {
 					t.Errorf("%s: record %+v\ncost (-native +front):\n%s", path, record, diff)
 				}
 			}
@@ -152,7 +156,8 @@ func TestFrontPingsInASilentStream(t *testing.T) {
 		rest, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		text += string(rest)
-		if before, _, _ := strings.Cut(text, "one"); err != nil || strings.Contains(before, ping) || strings.Contains(text, ping) != (pings > 0) || !strings.Contains(string(rest), "stop") {
+		if before, _, _ := strings.Cut(text, "one"); err != nil || strings.Contains(before, ping) ||
+			strings.Contains(text, ping) != (pings > 0) || !strings.Contains(string(rest), "stop") {
 			t.Errorf("%s: %v %s", path, err, text)
 		}
 	}
@@ -173,13 +178,15 @@ func readUntil(t testing.TB, from io.Reader, want string) (text string) {
 // A client that asked for a stream reads nothing but a stream, also where the service answers in one piece.
 func TestFrontMakesAStreamOfAWholeAnswer(t *testing.T) {
 	whole := "{\n\"output\":{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"hello\"},\"finish_reason\":\"stop\"}]},\n\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}"
-	for body, events := range map[string]int{frontStream: 2, strings.Replace(frontStream, `{"stream"`, `{"stream_options":{"include_usage":true},"stream"`, 1): 3} {
+	for body, events := range map[string]int{frontStream: 2, strings.Replace(frontStream, `{"stream"`,
+		`{"stream_options":{"include_usage":true},"stream"`, 1): 3} {
 		h := fronted(t, answering(200, whole))
 		got := h.ask("POST", frontChats, body)
 		if got.status != 200 || got.err != nil || !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") {
 			t.Fatalf("%d %v %v %s", got.status, got.err, got.header, got.body)
 		}
-		if !strings.Contains(got.body, `"delta":{"role":"assistant","content":"hello"},"finish_reason":"stop"`) || !strings.HasSuffix(got.body, "data: [DONE]\n\n") ||
+		if !strings.Contains(got.body, `"delta":{"role":"assistant","content":"hello"},"finish_reason":"stop"`) ||
+			!strings.HasSuffix(got.body, "data: [DONE]\n\n") ||
 			strings.Count(got.body, "data: ") != events || events == 3 && !strings.Contains(got.body, `"choices":[],"usage":{"prompt_tokens":3,`) {
 			t.Errorf("%s", got.body)
 		}
@@ -209,12 +216,14 @@ func answering(status int, body string) func(*plan) {
 func TestFrontNamesNoPlaceInABodyThatTheClientDidNotWrite(t *testing.T) {
 	h := fronted(t)
 	const twice = `{"type":"object","type":"object"}`
-	got := h.ask("POST", frontChats, strings.Replace(frontChat, "{", `{"tools":[{"type":"function","function":{"name":"level","parameters":`+twice+`}}],`, 1))
+	got := h.ask("POST", frontChats, strings.Replace(frontChat, "{",
+		`{"tools":[{"type":"function","function":{"name":"level","parameters":`+twice+`}}],`, 1))
 	got.wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "")
 	if !strings.Contains(got.body, `the member \"type\" appears twice.`) || strings.Contains(got.body, "byte") {
 		t.Errorf("%s", got.body)
 	}
-	if native := h.ask("POST", textPath, strings.Replace(textBody, "{", `{"parameters":`+twice+`,`, 1)); native.status != 400 || !strings.Contains(native.body, "(byte ") {
+	if native := h.ask("POST", textPath, strings.Replace(textBody, "{", `{"parameters":`+twice+`,`, 1)); native.status != 400 ||
+		!strings.Contains(native.body, "(byte ") {
 		t.Errorf("%d %s", native.status, native.body)
 	}
 }

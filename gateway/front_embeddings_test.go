@@ -44,7 +44,8 @@ type vectors struct {
 func (h *harness) embed(t testing.TB, body string, headers ...string) (v vectors, got reading) {
 	t.Helper()
 	got = h.ask("POST", frontEmbeddings, body, headers...)
-	if err := json.Unmarshal([]byte(got.body), &v); err != nil || got.status != 200 || v.Object != "list" || v.Model != "llm-embedding" || got.header.Get("Content-Type") != "application/json" {
+	if err := json.Unmarshal([]byte(got.body), &v); err != nil || got.status != 200 || v.Object != "list" || v.Model != "llm-embedding" ||
+		got.header.Get("Content-Type") != "application/json" {
 		t.Fatalf("%v: %d %v %s", err, got.status, got.header, got.body)
 	}
 	return v, got
@@ -58,7 +59,8 @@ func TestFrontEmbeds(t *testing.T) {
 	for i := range 2 {
 		var want []float64
 		var text string
-		if err := json.Unmarshal(floats.Data[i].Embedding, &want); err != nil || len(want) != 8 || floats.Data[i].Index != i || floats.Data[i].Object != "embedding" {
+		if err := json.Unmarshal(floats.Data[i].Embedding, &want); err != nil || len(want) != 8 || floats.Data[i].Index != i ||
+			floats.Data[i].Object != "embedding" {
 			t.Fatalf("%v: %+v", err, floats.Data[i])
 		}
 		if err := json.Unmarshal(packed.Data[i].Embedding, &text); err != nil {
@@ -92,13 +94,15 @@ func TestEmbeddingsAreCharged(t *testing.T) {
 		t.Errorf("the costs differ (-native +front):\n%s", diff)
 	}
 	record := h.recordOf(t, got)
-	if n := record.Cost.Amounts[limit.Tokens]; list.Usage.Total == 0 || n != list.Usage.Total || n != list.Usage.Prompt || record.Cost.Amounts[limit.Spend] == 0 || record.Cost.Flag != "exact" {
+	if n := record.Cost.Amounts[limit.Tokens]; list.Usage.Total == 0 || n != list.Usage.Total || n != list.Usage.Prompt ||
+		record.Cost.Amounts[limit.Spend] == 0 || record.Cost.Flag != "exact" {
 		t.Errorf("cost %+v, usage %+v", record.Cost, list.Usage)
 	}
 	if spent, want := record.Cost.Amounts[limit.Spend], list.Usage.Total*700000; spent%want != 0 && spent*1_000_000%want != 0 {
 		t.Errorf("%d tokens cost %d, which is not the price of input", list.Usage.Total, spent)
 	}
-	if record.Front != "embeddings" || record.Endpoint != "embeddings" || record.Kind != "embeddings" || record.Held.Amounts[limit.Tokens] != 10 {
+	if record.Front != "embeddings" || record.Endpoint != "embeddings" || record.Kind != "embeddings" ||
+		record.Held.Amounts[limit.Tokens] != 10 {
 		t.Errorf("record %+v", record)
 	}
 	if diff := cmp.Diff(h.rowsOf(t, "search"), h.rowsOf(t, "shop")); diff != "" {
@@ -119,14 +123,19 @@ func TestEmbeddingsAreGoverned(t *testing.T) {
 	for _, tt := range []struct{ body, param string }{
 		{input(`[[1,2],[3]]`), "input"}, {input(`[1,2]`), "input"}, {input(`7`), "input"}, {input(`[]`), "input"},
 		{input(`["a"` + strings.Repeat(`,"b"`, 10) + `]`), "input"}, {input(`["a","` + strings.Repeat("long ", 17) + `"]`), "input[1]"},
-		{strings.Replace(frontTexts, "{", `{"encoding_format":"hex",`, 1), "encoding_format"}, {strings.Replace(frontTexts, "{", `{"dimension":3,`, 1), "dimension"},
+		{strings.Replace(frontTexts, "{", `{"encoding_format":"hex",`, 1), "encoding_format"},
+		{strings.Replace(frontTexts, "{", `{"dimension":3,`, 1), "dimension"},
 	} {
 		h.ask("POST", frontEmbeddings, tt.body).wantsOpenAI(t, 400, invalid, "InvalidParameter", tt.param)
 	}
-	h.ask("POST", frontEmbeddings, strings.Replace(frontTexts, "llm-", "other-", 1)).wantsOpenAI(t, 404, "not_found_error", "model_not_found", "model")
-	h.ask("POST", "/api/v1/"+embeddingsPath, strings.Replace(nativeTexts, "llm-", "other-", 1)).wants(t, 403, "inspect/model", "Model.AccessDenied")
-	h.ask("POST", "/api/v1/"+embeddingsPath, strings.Replace(nativeTexts, "{", `{"model":"llm-embedding",`, 1)).wants(t, 400, "inspect/body", "InvalidParameter")
-	h.ask("POST", "/api/v1/"+embeddingsPath, `{"model":"llm-embedding","input":{"texts":["a",7]}}`).wants(t, 400, "inspect/rules", "InvalidParameter")
+	h.ask("POST", frontEmbeddings, strings.Replace(frontTexts, "llm-", "other-", 1)).
+		wantsOpenAI(t, 404, "not_found_error", "model_not_found", "model")
+	h.ask("POST", "/api/v1/"+embeddingsPath, strings.Replace(nativeTexts, "llm-", "other-", 1)).
+		wants(t, 403, "inspect/model", "Model.AccessDenied")
+	h.ask("POST", "/api/v1/"+embeddingsPath, strings.Replace(nativeTexts, "{", `{"model":"llm-embedding",`, 1)).
+		wants(t, 400, "inspect/body", "InvalidParameter")
+	h.ask("POST", "/api/v1/"+embeddingsPath, `{"model":"llm-embedding","input":{"texts":["a",7]}}`).
+		wants(t, 400, "inspect/rules", "InvalidParameter")
 	if n := h.sim.Count(simulator.EndpointEmbeddings); n != 0 {
 		t.Fatalf("%d requests reached the service", n)
 	}

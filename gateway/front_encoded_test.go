@@ -105,7 +105,8 @@ func painter(creations *int, picture http.HandlerFunc) http.HandlerFunc {
 		default:
 			w.Header().Set("Content-Type", "application/json")
 			address := `{"url":"http://` + r.Host + `/pictures/1"}`
-			_, _ = w.Write([]byte(`{"output":{"task_id":"t1","task_status":"SUCCEEDED","results":[` + address + `,` + address + `]},"usage":{"image_count":2},"request_id":"r"}`))
+			_, _ = w.Write([]byte(`{"output":{"task_id":"t1","task_status":"SUCCEEDED","results":[` + address + `,` + address +
+				`]},"usage":{"image_count":2},"request_id":"r"}`))
 		}
 	}
 }
@@ -131,7 +132,8 @@ func TestFrontPicturesThatCannotBeFetched(t *testing.T) {
 	again := []string{"Idempotency-Key", "mill"}
 	got := h.ask("POST", frontImages, frontEncoded, again...)
 	got.wantsOpenAI(t, 502, "server_error", "InternalError", "")
-	if got.header.Get("Sluice-Task") != "t1" || got.header.Get("Sluice-Refusal") != "recall/picture" || got.header.Get("X-Should-Retry") != "" || strings.Contains(got.body, "pictures/1") {
+	if got.header.Get("Sluice-Task") != "t1" || got.header.Get("Sluice-Refusal") != "recall/picture" ||
+		got.header.Get("X-Should-Retry") != "" || strings.Contains(got.body, "pictures/1") {
 		t.Errorf("%v %s", got.header, got.body)
 	}
 	for _, fails = range []string{"inside", "at the second"} {
@@ -156,7 +158,8 @@ func TestFrontPicturesThatCannotBeFetched(t *testing.T) {
 func TestFrontNamesAPictureThatItCannotFetch(t *testing.T) {
 	h := painting(t, fetching(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":[{"image":"https://elsewhere.example/1.png"}]}}]},"usage":{"image_count":1},"request_id":"r"}`))
+		_, _ = w.Write([]byte(`{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant",` +
+			`"content":[{"image":"https://elsewhere.example/1.png"}]}}]},"usage":{"image_count":1},"request_id":"r"}`))
 	})))
 	got := h.ask("POST", frontImages, strings.Replace(frontSync, "{", `{"response_format":"b64_json",`, 1))
 	got.wantsOpenAI(t, 502, "server_error", "InternalError", "")

@@ -114,7 +114,8 @@ func (b both) native() (path, body string, header []string) {
 		}
 		messages = append(messages, `{"role":"`+[]string{"user", "assistant"}[i%2]+`","content":`+content+`}`)
 	}
-	return path, fmt.Sprintf(`{"model":%q,"input":{"messages":[%s]},"parameters":{%s}}`, b.model, strings.Join(messages, ","), parameters), header
+	return path, fmt.Sprintf(`{"model":%q,"input":{"messages":[%s]},"parameters":{%s}}`, b.model, strings.Join(messages, ","), parameters),
+		header
 }
 
 // front is the same request of OpenAI's.
@@ -134,7 +135,8 @@ func (b both) front() (path, body string) {
 		}
 		messages = append(messages, `{"role":"`+[]string{"user", "assistant"}[i%2]+`","content":`+content+`}`)
 	}
-	return frontChats, strings.TrimSuffix(fmt.Sprintf(`{"model":%q,"messages":[%s],%s`, b.model, strings.Join(messages, ","), strings.TrimPrefix(members, ",")), ",") + "}"
+	return frontChats, strings.TrimSuffix(fmt.Sprintf(`{"model":%q,"messages":[%s],%s`, b.model, strings.Join(messages, ","),
+		strings.TrimPrefix(members, ",")), ",") + "}"
 }
 
 // TestFrontsAreEqual sends a thousand requests by both interfaces, each for a team of its own: their entries in the log, the
@@ -254,7 +256,8 @@ func (h *harness) spansByRequest() map[string][]map[string]string {
 func commonAttributes(s *tracepb.Span) map[string]string {
 	attributes := attributesOf(s)
 	for _, name := range []string{
-		"sluice.request.id", "sluice.upstream.request.id", "gen_ai.response.id", "sluice.team", "sluice.key", "sluice.task", "http.route", "sluice.overhead",
+		"sluice.request.id", "sluice.upstream.request.id", "gen_ai.response.id", "sluice.team", "sluice.key", "sluice.task", "http.route",
+		"sluice.overhead",
 		"gen_ai.response.time_to_first_chunk",
 	} {
 		delete(attributes, name)

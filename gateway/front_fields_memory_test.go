@@ -101,7 +101,8 @@ func fieldBodies(t *testing.T) map[string]fieldBody {
 			return strings.Replace(whole, place, place+member("{}")(field, text)[1:len(member("{}")(field, text))-2]+",", 1)
 		}
 	}
-	words := []string{"model", "prompt", "negative_prompt", "size", "user", "safety_identifier", "response_format", "quality", "style", "background", "moderation",
+	words := []string{"model", "prompt", "negative_prompt", "size", "user", "safety_identifier", "response_format", "quality", "style",
+		"background", "moderation",
 		"output_format", "output_compression", "input_fidelity", "partial_images", "stream", "n", "seed", "watermark", "mask", "tone", "a name"}
 	images := `{"model":"gen2.5-t2i","prompt":"A lighthouse"}`
 	json := "application/json"
@@ -109,13 +110,16 @@ func fieldBodies(t *testing.T) map[string]fieldBody {
 	all := func(string) bool { return true }
 	return map[string]fieldBody{
 		"generations": {frontImages, json, member(images), words, none},
-		"edits":       {frontEdits, "multipart/form-data; boundary=one", editWith, append(words, "a file's name", "a type", "image"), func(field string) bool { return field == "image" }},
-		"chats": {frontChats, json, member(frontChat), []string{"model", "messages", "stream", "stream_options", "reasoning_effort", "user", "metadata", "tool_choice", "frequency_penalty",
+		"edits": {frontEdits, "multipart/form-data; boundary=one", editWith, append(words, "a file's name", "a type", "image"),
+			func(field string) bool { return field == "image" }},
+		"chats": {frontChats, json, member(frontChat), []string{"model", "messages", "stream", "stream_options", "reasoning_effort", "user",
+			"metadata", "tool_choice", "frequency_penalty",
 			"function_call", "stop", "tone", "role", "content", "a name"}, all},
-		"text":            {textPath, json, in(textBody, `"parameters":{`), []string{"result_format", "stop", "tool_choice", "tone", "size", "negative_prompt", "a name"}, all},
-		"text, outside":   {textPath, json, member(textBody), []string{"model", "input", "parameters", "role", "content", "tone", "a name"}, all},
-		"images, outside": {imagePath, json, member(imageBody), []string{"model", "input", "parameters", "role", "content", "text", "image", "tone", "a name"}, all},
-		"older images":    {olderPath, json, member(olderBody), []string{"model", "prompt", "tone", "a name"}, all},
+		"text": {textPath, json, in(textBody, `"parameters":{`),
+			[]string{"result_format", "stop", "tool_choice", "tone", "size", "negative_prompt", "a name"}, all},
+		"text, outside": {textPath, json, member(textBody), []string{"model", "input", "parameters", "role", "content", "tone", "a name"}, all},
+		"images, outside": {imagePath, json, member(imageBody), []string{"model", "input", "parameters", "role", "content", "text", "image",
+			"tone", "a name"}, all}, "older images": {olderPath, json, member(olderBody), []string{"model", "prompt", "tone", "a name"}, all},
 	}
 }
 

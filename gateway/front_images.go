@@ -92,10 +92,12 @@ func (f *fronts) await(ctx context.Context, w *reply, s *requestState, task stri
 			w.takeBack()
 			return nil, nil
 		case f.polls.live.stopping.Load():
-			return nil, refusal.New(refusal.Stopping).Say("This gateway is stopping; the task %s goes on. Send the request again, or ask for %s%[1]s.", task, frontTasks)
+			return nil, refusal.New(refusal.Stopping).Say("This gateway is stopping; the task %s goes on. Send the request again, or ask for "+
+				"%s%[1]s.", task, frontTasks)
 		case left <= 0:
 			w.front.Final = true
-			return nil, refusal.New(refusal.Wait).Say("The task %s has not ended within %s; it goes on. Ask for %s%[1]s.", task, f.config.ImageWait, frontTasks)
+			return nil, refusal.New(refusal.Wait).Say("The task %s has not ended within %s; it goes on. Ask for %s%[1]s.", task, f.config.ImageWait,
+				frontTasks)
 		}
 		latest, waited := f.polls.tasks.Await(ctx, claim, s.Span, left, f.polls.live.stopping.Load)
 		s.waited += waited + latest.Took
@@ -166,12 +168,15 @@ func (f *fronts) unfetched(ctx context.Context, w *reply, made *openai.Pictures,
 	case ctx.Err() != nil:
 		return nil
 	case made.Task != "" && errors.Is(err, upstream.ErrBusy):
-		return refusal.New(refusal.Picture).Say("Too many pictures are being fetched. Send the request again, or ask for %s%s.", frontTasks, made.Task).Because(err)
+		return refusal.New(refusal.Picture).Say("Too many pictures are being fetched. Send the request again, or ask for %s%s.", frontTasks,
+			made.Task).Because(err)
 	case made.Task != "":
-		return refusal.New(refusal.Picture).Say("A picture of the task could not be fetched. Send the request again, or ask for %s%s.", frontTasks, made.Task).Because(err)
+		return refusal.New(refusal.Picture).Say("A picture of the task could not be fetched. Send the request again, or ask for %s%s.",
+			frontTasks, made.Task).Because(err)
 	}
 	w.front.Final = true
-	return refusal.New(refusal.Picture).Say("A picture could not be fetched; the pictures are at %s.", strings.Join(made.URLs, " ")).Because(err)
+	return refusal.New(refusal.Picture).Say("A picture could not be fetched; the pictures are at %s.",
+		strings.Join(made.URLs, " ")).Because(err)
 }
 
 // lateReply begins the answer at the first write.

@@ -65,7 +65,8 @@ func TestFrontMakesPictures(t *testing.T) {
 		t.Errorf("got %s", got.body)
 	}
 	record := h.recordOf(t, got)
-	if record.Front != "images" || record.Endpoint != "image" || record.Task == "" || record.Status != 200 || record.Held.Amounts[limit.Images] != 2 {
+	if record.Front != "images" || record.Endpoint != "image" || record.Task == "" || record.Status != 200 ||
+		record.Held.Amounts[limit.Images] != 2 {
 		t.Errorf("record %+v", record)
 	}
 	if task := got.header.Get("Sluice-Task"); task != record.Task || got.header.Get("X-Should-Retry") != "" {
@@ -80,7 +81,8 @@ func TestFrontMakesPicturesWithoutATask(t *testing.T) {
 	if made := got.images(t); len(made.Data) != 1 {
 		t.Errorf("got %s", got.body)
 	}
-	if record := h.recordOf(t, got); record.Endpoint != "multimodal" || record.Cost.Amounts[limit.Images] != 1 || got.header.Get("Sluice-Task") != "" {
+	if record := h.recordOf(t, got); record.Endpoint != "multimodal" || record.Cost.Amounts[limit.Images] != 1 ||
+		got.header.Get("Sluice-Task") != "" {
 		t.Errorf("record %+v, headers %v", record, got.header)
 	}
 	h.stands(t, "images", "1", "0", 0)
@@ -123,17 +125,20 @@ func TestFrontEditsPictures(t *testing.T) {
 	}
 	h.stands(t, "images", "1", "0", 0)
 	h.ask("POST", frontEdits, `{}`).wantsOpenAI(t, 415, "invalid_request_error", "InvalidParameter", "")
-	h.ask("POST", frontEdits, body[:len(body)-20], "Content-Type", contentType).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "")
+	h.ask("POST", frontEdits, body[:len(body)-20], "Content-Type", contentType).
+		wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "")
 	body, _ = form(t, "one", "model", "gen2.6-image", "prompt", "Winter", "mask", "x")
 	h.ask("POST", frontEdits, body, "Content-Type", contentType).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "mask")
 }
 
 func TestFrontRefusesImageRequests(t *testing.T) {
 	h := painting(t)
-	h.ask("POST", frontImages, strings.Replace(frontPicture, `"n":2`, `"response_format":"b64_json"`, 1)).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "response_format")
+	h.ask("POST", frontImages, strings.Replace(frontPicture, `"n":2`, `"response_format":"b64_json"`, 1)).
+		wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "response_format")
 	body, contentType := form(t, "one", "model", "gen2.6-image", "prompt", "Winter", "n", "99")
 	h.ask("POST", frontEdits, body, "Content-Type", contentType).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "n")
-	h.ask("POST", frontImages, `{"model":"gen2.6-image","prompt":"A lighthouse"}`).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "image")
+	h.ask("POST", frontImages, `{"model":"gen2.6-image","prompt":"A lighthouse"}`).
+		wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "image")
 	h.ask("POST", frontImages, `{"model":"gen2.5-t2i"}`).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "prompt")
 }
 
@@ -146,10 +151,12 @@ func TestFrontShowsTasks(t *testing.T) {
 	got := h.ask("POST", frontImages, frontPicture)
 	got.wantsOpenAI(t, 504, "server_error", "RequestTimeOut", "")
 	task := got.header.Get("Sluice-Task")
-	if task == "" || got.header.Get("X-Should-Retry") != "false" || got.header.Get("Sluice-Refusal") != "recall/wait" || !strings.Contains(got.body, task) {
+	if task == "" || got.header.Get("X-Should-Retry") != "false" || got.header.Get("Sluice-Refusal") != "recall/wait" ||
+		!strings.Contains(got.body, task) {
 		t.Errorf("%v %s", got.header, got.body)
 	}
-	for got = h.ask("GET", frontTasks+task, ""); got.status == 200 && got.member(t, "status") == "queued"; got = h.ask("GET", frontTasks+task, "") {
+	for got = h.ask("GET", frontTasks+task, ""); got.status == 200 &&
+		got.member(t, "status") == "queued"; got = h.ask("GET", frontTasks+task, "") {
 		time.Sleep(10 * time.Millisecond) // until the service is queried again
 	}
 	if got.status != 200 || got.member(t, "id") != task || got.member(t, "status") != "in_progress" || got.header.Get("Cache-Status") == "" {

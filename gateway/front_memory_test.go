@@ -135,12 +135,14 @@ func TestFrontLongAnswersTakeFromTheBudget(t *testing.T) {
 			})
 			got := h.ask("POST", frontChats, frontChat)
 			record := h.recordOf(t, got)
-			if got.status != tt.status || record.Status != tt.status || record.Cost.Amounts[limit.Tokens] != 7 || record.Cost.Flag != telemetry.FlagExact {
+			if got.status != tt.status || record.Status != tt.status || record.Cost.Amounts[limit.Tokens] != 7 ||
+				record.Cost.Flag != telemetry.FlagExact {
 				t.Errorf("%d with %d bytes, status %d, cost %+v", got.status, len(got.body), record.Status, record.Cost)
 			}
 			if tt.status == http.StatusBadGateway {
 				got.wantsOpenAI(t, tt.status, "server_error", "InternalError", "")
-				if got.header.Get("X-Should-Retry") != "false" || got.header.Get("Sluice-Refusal") != "forward/answer" || record.Refusal != "forward/answer" {
+				if got.header.Get("X-Should-Retry") != "false" || got.header.Get("Sluice-Refusal") != "forward/answer" ||
+					record.Refusal != "forward/answer" {
 					t.Errorf("refused by %s, headers %v", record.Refusal, got.header)
 				}
 			}
@@ -154,7 +156,8 @@ func TestFrontMemoryIsNotShared(t *testing.T) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			mark := string(body[bytes.Index(body, []byte("mark-")):][:6])
-			answer := fmt.Sprintf(`{"output":{"choices":[{"message":{"role":"assistant","content":"%s%%d"},"finish_reason":"%%s"}]},"usage":{"input_tokens":1,"output_tokens":%%[1]d}}`, mark)
+			answer := fmt.Sprintf(`{"output":{"choices":[{"message":{"role":"assistant","content":"%s%%d"},"finish_reason":"%%s"}]},`+
+				`"usage":{"input_tokens":1,"output_tokens":%%[1]d}}`, mark)
 			if !strings.Contains(string(body), `"incremental_output":true`) {
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = fmt.Fprintf(w, answer, 9, "stop")
@@ -181,7 +184,8 @@ func TestFrontMemoryIsNotShared(t *testing.T) {
 					body = strings.Replace(body, "{", `{"stream":true,`, 1)
 				}
 				got := h.ask("POST", frontChats, body)
-				if n := strings.Count(got.body, mark); strings.Count(got.body, "mark-") != n || strings.Count(got.body, `"object":"chat.completion`) != n || n != []int{1, 10, 10}[j%3] && i > 0 {
+				if n := strings.Count(got.body, mark); strings.Count(got.body, "mark-") != n ||
+					strings.Count(got.body, `"object":"chat.completion`) != n || n != []int{1, 10, 10}[j%3] && i > 0 {
 					t.Errorf("%s: %d of it in %d, %v %s", mark, n, got.status, got.err, got.body)
 				}
 			}

@@ -44,10 +44,12 @@ func (r reading) wantsAnthropic(t testing.TB, status int, kind, about string) {
 	}
 	decoder := json.NewDecoder(strings.NewReader(r.body))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&body); err != nil || r.status != status || body.Type != "error" || body.Error.Type != kind || !strings.Contains(body.Error.Message, about) {
+	if err := decoder.Decode(&body); err != nil || r.status != status || body.Type != "error" || body.Error.Type != kind ||
+		!strings.Contains(body.Error.Message, about) {
 		t.Errorf("%v: %d %s, want %d %s about %s", err, r.status, r.body, status, kind, about)
 	}
-	if id := r.header.Get("Request-Id"); id == "" || id != body.ID || id != r.header.Get("Sluice-Request-Id") || r.header.Get("X-Request-Id") != "" {
+	if id := r.header.Get("Request-Id"); id == "" || id != body.ID || id != r.header.Get("Sluice-Request-Id") ||
+		r.header.Get("X-Request-Id") != "" {
 		t.Errorf("headers %v, the body has the id %s", r.header, body.ID)
 	}
 }
@@ -55,18 +57,22 @@ func (r reading) wantsAnthropic(t testing.TB, status int, kind, about string) {
 func TestFrontAnswersMessages(t *testing.T) {
 	h := fronted(t)
 	key := h.keys["search"]
-	got := h.ask("POST", frontMessages+"?beta=true", frontMessage, "Authorization", "", "X-Api-Key", key, "Anthropic-Version", "2023-06-01", "Anthropic-Beta", "x")
+	got := h.ask("POST", frontMessages+"?beta=true", frontMessage, "Authorization", "", "X-Api-Key", key, "Anthropic-Version", "2023-06-01",
+		"Anthropic-Beta", "x")
 	var whole message
-	if err := json.Unmarshal([]byte(got.body), &whole); err != nil || got.status != 200 || whole.ID != "msg_"+got.header.Get("Request-Id") || whole.Type != "message" || whole.Role != "assistant" ||
+	if err := json.Unmarshal([]byte(got.body), &whole); err != nil || got.status != 200 || whole.ID != "msg_"+got.header.Get("Request-Id") ||
+		whole.Type != "message" || whole.Role != "assistant" ||
 		len(whole.Content) != 1 || whole.Content[0].Text == "" || whole.StopReason != "end_turn" {
 		t.Fatalf("%v: %d %s", err, got.status, got.body)
 	}
 	streamed := h.ask("POST", frontMessages, strings.Replace(frontMessage, "{", `{"stream":true,`, 1))
-	if !strings.HasPrefix(streamed.body, "event: message_start\ndata: ") || !strings.HasSuffix(streamed.body, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n") {
+	if !strings.HasPrefix(streamed.body, "event: message_start\ndata: ") ||
+		!strings.HasSuffix(streamed.body, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n") {
 		t.Errorf("%d %s", streamed.status, streamed.body)
 	}
 	for _, answer := range []reading{got, streamed} {
-		if record := h.recordOf(t, answer); record.Front != "messages" || record.Route != frontMessages || record.Endpoint != "text" || record.Cost.Amounts[limit.Tokens] != whole.Usage.Input+whole.Usage.Output {
+		if record := h.recordOf(t, answer); record.Front != "messages" || record.Route != frontMessages || record.Endpoint != "text" ||
+			record.Cost.Amounts[limit.Tokens] != whole.Usage.Input+whole.Usage.Output {
 			t.Errorf("record %+v", record)
 		}
 	}
@@ -80,9 +86,12 @@ func TestFrontAnswersMessages(t *testing.T) {
 func TestFrontRefusesMessages(t *testing.T) {
 	h := fronted(t, func(p *plan) { p.limits = []string{`models: ["llm-*"]`, "quotas: {requests: {day: 1}}"} })
 	member := func(members string) string { return strings.Replace(frontMessage, "{", "{"+members+",", 1) }
-	h.ask("POST", frontMessages, frontMessage, "Authorization", "", "X-Api-Key", "slk_wrong").wantsAnthropic(t, 401, "authentication_error", "key")
-	h.ask("POST", frontMessages, strings.Replace(frontMessage, `"max_tokens":256,`, "", 1)).wantsAnthropic(t, 400, "invalid_request_error", "max_tokens")
-	h.ask("POST", frontMessages, member(`"frequency_penalty":1`)).wantsAnthropic(t, 400, "invalid_request_error", "frequency_penalty is not supported")
+	h.ask("POST", frontMessages, frontMessage, "Authorization", "", "X-Api-Key", "slk_wrong").
+		wantsAnthropic(t, 401, "authentication_error", "key")
+	h.ask("POST", frontMessages, strings.Replace(frontMessage, `"max_tokens":256,`, "", 1)).
+		wantsAnthropic(t, 400, "invalid_request_error", "max_tokens")
+	h.ask("POST", frontMessages, member(`"frequency_penalty":1`)).
+		wantsAnthropic(t, 400, "invalid_request_error", "frequency_penalty is not supported")
 	h.ask("POST", frontMessages, member(`"stop_sequences":[1,"a"]`)).wantsAnthropic(t, 400, "invalid_request_error", "stop_sequences")
 	h.ask("POST", frontMessages, strings.Replace(frontMessage, "llm-max", "claude", 1)).wantsAnthropic(t, 404, "not_found_error", "claude")
 	h.ask("POST", frontMessages, frontMessage, "Content-Type", "text/plain").wantsAnthropic(t, 415, "invalid_request_error", "Content-Type")
@@ -101,7 +110,9 @@ func TestFrontFailsMessages(t *testing.T) {
 	const failure = "event:error\n:HTTP_STATUS/503\ndata:{\"code\":\"ModelServingError\",\"message\":\"slow down\"}\n\n"
 	fronted(t, streaming(false, failure)).ask("POST", frontMessages, stream).wantsAnthropic(t, 503, "overloaded_error", "slow down")
 	got := fronted(t, streaming(false, nativeFrame("one", "null"), nativeFrame(" two", "null"), failure)).ask("POST", frontMessages, stream)
-	if got.status != 200 || got.err != nil || !strings.Contains(got.body, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"slow down\"}") || strings.Contains(got.body, "message_stop") {
+	if got.status != 200 || got.err != nil || !strings.Contains(got.body,
+		"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"slow down\"}") ||
+		strings.Contains(got.body, "message_stop") {
 		t.Errorf("%d %v %s", got.status, got.err, got.body)
 	}
 }
@@ -111,7 +122,8 @@ func TestFrontAnswersMessagesInASchema(t *testing.T) {
 	h := fronted(t)
 	const format = `{"type":"json_schema","schema":{"type":"object","properties":{"length_km":{"type":"integer"}},"required":["length_km"]}}`
 	member := func(members string) string { return strings.Replace(frontMessage, "{", "{"+members+",", 1) }
-	for _, members := range []string{`"output_config":{"effort":"high","format":` + format + `}`, `"output_format":` + format, `"output_config":{"format":null},"output_format":` + format} {
+	for _, members := range []string{`"output_config":{"effort":"high","format":` + format + `}`, `"output_format":` + format,
+		`"output_config":{"format":null},"output_format":` + format} {
 		var whole message
 		var river map[string]int
 		got := h.ask("POST", frontMessages, member(members))
@@ -122,8 +134,10 @@ func TestFrontAnswersMessagesInASchema(t *testing.T) {
 			t.Errorf("%s: %v: %s", members, err, whole.Content[0].Text)
 		}
 	}
-	h.ask("POST", frontMessages, member(`"output_config":{"format":{"type":"json_schema"}}`)).wantsAnthropic(t, 400, "invalid_request_error", "output_config.format: an object")
-	h.ask("POST", frontMessages, member(`"output_format":{"type":"grammar","schema":{}}`)).wantsAnthropic(t, 400, "invalid_request_error", "output_format: an object")
+	h.ask("POST", frontMessages, member(`"output_config":{"format":{"type":"json_schema"}}`)).
+		wantsAnthropic(t, 400, "invalid_request_error", "output_config.format: an object")
+	h.ask("POST", frontMessages, member(`"output_format":{"type":"grammar","schema":{}}`)).
+		wantsAnthropic(t, 400, "invalid_request_error", "output_format: an object")
 	if got := h.ask("POST", frontMessages, member(`"output_config":{"effort":"high"}`)); got.status != 200 {
 		t.Errorf("%d %s", got.status, got.body)
 	}
@@ -131,8 +145,10 @@ func TestFrontAnswersMessagesInASchema(t *testing.T) {
 
 // Clients answer the calls of a message that ends with tool_use, also where the service says stop.
 func TestFrontMessagesWithCallsEndWithToolUse(t *testing.T) {
-	const call = `"message":{"role":"assistant","content":"","tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"level","arguments":"{}"}}]},"finish_reason":`
-	for finish, want := range map[string]string{"stop": "tool_use", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"} {
+	const call = `"message":{"role":"assistant","content":"","tool_calls":[{"index":0,"id":"call_1","type":"function",` +
+		`"function":{"name":"level","arguments":"{}"}}]},"finish_reason":`
+	for finish, want := range map[string]string{"stop": "tool_use", "tool_calls": "tool_use", "length": "max_tokens",
+		"content_filter": "refusal"} {
 		whole := `{"output":{"choices":[{` + call + `"` + finish + `"}]}}`
 		got := fronted(t, answering(200, whole)).ask("POST", frontMessages, frontMessage)
 		streamed := fronted(t, streaming(false, "data:"+strings.Replace(whole, finish, "null", 1)+"\n\n", nativeFrame("", finish))).
@@ -178,7 +194,8 @@ func TestFrontCountsTokens(t *testing.T) {
 func TestFrontListsModelsInAnthropicsForm(t *testing.T) {
 	h := fronted(t, func(p *plan) { p.teams = "catalogue: [llm-max, llm-plus]\n" })
 	for path, want := range map[string]string{
-		frontModels: `"has_more":false,"first_id":"llm-max","last_id":"llm-plus"}`, frontModels + "/llm-plus": `{"type":"model","id":"llm-plus","display_name":"llm-plus","created_at":"`,
+		frontModels:               `"has_more":false,"first_id":"llm-max","last_id":"llm-plus"}`,
+		frontModels + "/llm-plus": `{"type":"model","id":"llm-plus","display_name":"llm-plus","created_at":"`,
 	} {
 		got := h.ask("GET", path, "", "Authorization", "", "X-Api-Key", h.keys["search"], "Anthropic-Version", "2023-06-01")
 		if got.status != 200 || !strings.Contains(got.body, want) {
@@ -202,7 +219,8 @@ func (b both) message() string {
 	if b.stream {
 		stream = `,"stream":true`
 	}
-	return strings.TrimSuffix(fmt.Sprintf(`{"model":%q,"messages":[%s]%s,%s`, b.model, strings.Join(items, ","), stream, b.written()), ",") + "}"
+	return strings.TrimSuffix(fmt.Sprintf(`{"model":%q,"messages":[%s]%s,%s`, b.model, strings.Join(items, ","), stream, b.written()),
+		",") + "}"
 }
 
 // TestMessagesAreEqual: a conversation costs the same, and is judged the same, as a message and by the service's interface.
@@ -263,8 +281,10 @@ func TestFrontLowersWhatTheModelCannotGive(t *testing.T) {
 func TestFrontRoutesOfOpenAIStayInItsDialect(t *testing.T) {
 	h := fronted(t)
 	const header, version = "Anthropic-Version", "2023-06-01"
-	h.ask("POST", frontChats, `{"model":"llm-max"}`, header, version).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "messages")
-	h.ask("POST", frontResponses, `{"model":"llm-max"}`, header, version).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "input")
+	h.ask("POST", frontChats, `{"model":"llm-max"}`, header, version).
+		wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "messages")
+	h.ask("POST", frontResponses, `{"model":"llm-max"}`, header, version).
+		wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "input")
 	h.ask("GET", "/v1/files", "", header, version).wantsAnthropic(t, 404, "not_found_error", "files")
 	h.ask("POST", frontModels, "{}", header, version).wantsAnthropic(t, 405, "invalid_request_error", "Method")
 }

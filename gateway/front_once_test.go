@@ -257,7 +257,8 @@ func TestFrontEqualRequestsAreNotRepetitions(t *testing.T) {
 	first := h.ask("POST", frontImages, frontPicture)
 	second := h.ask("POST", frontImages, frontPicture, "X-Stainless-Retry-Count", "0")
 	repeated := h.ask("POST", frontImages, frontPicture, "X-Stainless-Retry-Count", "1")
-	if a, b, c := first.header.Get("Sluice-Task"), second.header.Get("Sluice-Task"), repeated.header.Get("Sluice-Task"); a == "" || a == b || b != c {
+	if a, b, c := first.header.Get("Sluice-Task"), second.header.Get("Sluice-Task"),
+		repeated.header.Get("Sluice-Task"); a == "" || a == b || b != c {
 		t.Errorf("tasks %s, %s and again %s", a, b, c)
 	}
 	for about, other := range map[string]reading{
@@ -292,7 +293,8 @@ func TestFrontIdempotencyKeyIsOfOneBody(t *testing.T) {
 	if got := h.ask("POST", frontEdits, same, "Content-Type", sameType, "Idempotency-Key", "a"); got.body != first.body || got.status != 200 {
 		t.Errorf("with another boundary: %d %s, want %s", got.status, got.body, first.body)
 	}
-	h.ask("POST", frontEdits, other, "Content-Type", otherType, "Idempotency-Key", "a").wantsOpenAI(t, 422, "invalid_request_error", "InvalidParameter", "")
+	h.ask("POST", frontEdits, other, "Content-Type", otherType, "Idempotency-Key", "a").
+		wantsOpenAI(t, 422, "invalid_request_error", "InvalidParameter", "")
 	if n := h.sim.Count(simulator.EndpointImage); n != 1 {
 		t.Errorf("%d creations", n)
 	}
@@ -313,7 +315,8 @@ func TestFrontIdempotencyKeyOutlivesTheKey(t *testing.T) {
 	if again.status != http.StatusOK || again.body != first.body || again.task() != first.task() {
 		t.Errorf("%d %s, want %s", again.status, again.body, first.body)
 	}
-	if other := h.ask("POST", frontImages, frontPicture, "Idempotency-Key", "a", "Authorization", "Bearer "+h.keys["shop"]); other.status != http.StatusOK || other.task() == first.task() {
+	if other := h.ask("POST", frontImages, frontPicture, "Idempotency-Key", "a", "Authorization",
+		"Bearer "+h.keys["shop"]); other.status != http.StatusOK || other.task() == first.task() {
 		t.Errorf("another team's: %d %s", other.status, other.body)
 	}
 	if n := h.sim.Count(simulator.EndpointImage); n != 2 {

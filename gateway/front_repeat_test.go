@@ -29,7 +29,8 @@ func (e *easel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.Method == "GET" {
 		id := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-		_, _ = fmt.Fprintf(w, `{"request_id":"r","output":{"task_id":"%s","task_status":"SUCCEEDED","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":[{"image":"https://x.example/%s.png","type":"image"}]}}]},"usage":{"image_count":1}}`, id, id)
+		_, _ = fmt.Fprintf(w, `{"request_id":"r","output":{"task_id":"%s","task_status":"SUCCEEDED","choices":[{"finish_reason":"stop",`+
+			`"message":{"role":"assistant","content":[{"image":"https://x.example/%s.png","type":"image"}]}}]},"usage":{"image_count":1}}`, id, id)
 		return
 	}
 	status, hold := http.StatusOK, (<-chan struct{})(nil)
@@ -249,7 +250,8 @@ func TestFrontACallRefusedForMemoryGetsNoOtherCallsTask(t *testing.T) {
 					})
 				})
 				attempt := func(number string) reading {
-					return h.ask("POST", path, body, "Content-Type", map[string]string{frontImages: "application/json", frontEdits: kind}[path], "X-Stainless-Retry-Count", number)
+					return h.ask("POST", path, body, "Content-Type", map[string]string{frontImages: "application/json", frontEdits: kind}[path],
+						"X-Stainless-Retry-Count", number)
 				}
 				first := attempt("0")
 				var others sync.WaitGroup
@@ -258,14 +260,16 @@ func TestFrontACallRefusedForMemoryGetsNoOtherCallsTask(t *testing.T) {
 				})
 				<-asked
 				for range 2 {
-					if refused := attempt("0"); refused.status != http.StatusServiceUnavailable || refused.header.Get("Sluice-Refusal") != "throttle/memory" {
+					if refused := attempt("0"); refused.status != http.StatusServiceUnavailable ||
+						refused.header.Get("Sluice-Refusal") != "throttle/memory" {
 						t.Errorf("%d %s", refused.status, refused.body)
 					}
 				}
 				close(release)
 				others.Wait()
 				second, third, again := attempt("1"), attempt("1"), attempt("1")
-				if first.task() == "" || second.task() == first.task() || third.task() == first.task() || third.task() == second.task() || again.task() != first.task() {
+				if first.task() == "" || second.task() == first.task() || third.task() == first.task() || third.task() == second.task() ||
+					again.task() != first.task() {
 					t.Errorf("the tasks %s, %s, %s and %s again", first.task(), second.task(), third.task(), again.task())
 				}
 				if next := attempt("0"); next.task() == "" || e.count(&e.made, 0) != 4 {
@@ -279,7 +283,8 @@ func TestFrontACallRefusedForMemoryGetsNoOtherCallsTask(t *testing.T) {
 // farOutcomes are as slow as Redis.
 type farOutcomes struct{ *cache.Outcomes }
 
-func (o farOutcomes) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (cache.IdempotencyName, cache.Outcome, bool, error) {
+func (o farOutcomes) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (cache.IdempotencyName,
+	cache.Outcome, bool, error) {
 	defer time.Sleep(2 * time.Millisecond)
 	return o.Outcomes.Join(ctx, all, body, a)
 }
@@ -304,7 +309,8 @@ func TestFrontAwaitsATaskWithoutAState(t *testing.T) {
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			if r.Method == "GET" {
-				_, _ = io.WriteString(w, `{"request_id":"r","output":{"task_id":"t1","task_status":"SUCCEEDED","results":[{"url":"https://x.example/1.png"}]},"usage":{"image_count":1}}`)
+				_, _ = io.WriteString(w, `{"request_id":"r","output":{"task_id":"t1","task_status":"SUCCEEDED",`+
+					`"results":[{"url":"https://x.example/1.png"}]},"usage":{"image_count":1}}`)
 				return
 			}
 			_, _ = io.WriteString(w, `{"request_id":"r","output":{"task_id":"t1"}}`)
@@ -341,7 +347,8 @@ func TestFrontACallRefusedUnreadGetsNoOtherCallsTask(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for number := range 2 {
-		if refused := h.attempt(number); refused.status != http.StatusTooManyRequests || refused.header.Get("Sluice-Refusal") != "throttle/concurrent" {
+		if refused := h.attempt(number); refused.status != http.StatusTooManyRequests ||
+			refused.header.Get("Sluice-Refusal") != "throttle/concurrent" {
 			t.Fatalf("%d %s", refused.status, refused.body)
 		}
 	}

@@ -50,17 +50,20 @@ func TestFrontAnswersResponses(t *testing.T) {
 	h := fronted(t)
 	got := h.ask("POST", frontResponses, frontResponse)
 	var whole response
-	if err := json.Unmarshal([]byte(got.body), &whole); err != nil || got.status != 200 || whole.ID != "resp_"+got.header.Get("Sluice-Request-Id") || whole.Object != "response" || whole.Status != "completed" {
+	if err := json.Unmarshal([]byte(got.body), &whole); err != nil || got.status != 200 ||
+		whole.ID != "resp_"+got.header.Get("Sluice-Request-Id") || whole.Object != "response" || whole.Status != "completed" {
 		t.Fatalf("%v: %d %s", err, got.status, got.body)
 	}
 	streamed := h.ask("POST", frontResponses, strings.Replace(frontResponse, "{", `{"stream":true,`, 1))
 	kind, last := lastEvent(t, streamed.body)
-	if kind != "response.completed" || last.Output[0].Content[0].Text != whole.Output[0].Content[0].Text || strings.Contains(streamed.body, "[DONE]") ||
+	if kind != "response.completed" || last.Output[0].Content[0].Text != whole.Output[0].Content[0].Text ||
+		strings.Contains(streamed.body, "[DONE]") ||
 		!strings.HasPrefix(streamed.header.Get("Content-Type"), "text/event-stream") {
 		t.Errorf("%v %s", streamed.header, streamed.body)
 	}
 	for _, answer := range []reading{got, streamed} {
-		if record := h.recordOf(t, answer); record.Front != "responses" || record.Route != frontResponses || record.Endpoint != "text" || record.BytesOut != int64(len(answer.body)) ||
+		if record := h.recordOf(t, answer); record.Front != "responses" || record.Route != frontResponses || record.Endpoint != "text" ||
+			record.BytesOut != int64(len(answer.body)) ||
 			record.Cost.Amounts[limit.Tokens] != whole.Usage.Total {
 			t.Errorf("record %+v", record)
 		}
@@ -72,10 +75,12 @@ func TestFrontRefusesResponses(t *testing.T) {
 	h := fronted(t)
 	member := func(members string) string { return strings.Replace(frontResponse, "{", "{"+members+",", 1) }
 	h.ask("POST", frontResponses, member(`"top_k":1`)).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "top_k")
-	h.ask("POST", frontResponses, member(`"previous_response_id":"resp_1"`)).wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "previous_response_id")
+	h.ask("POST", frontResponses, member(`"previous_response_id":"resp_1"`)).
+		wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "previous_response_id")
 	got := h.ask("POST", frontResponses, member(`"temperature":2`))
 	got.wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "temperature")
-	if want := "temperature: given 2, allowed a number from 0 to below 2"; !strings.Contains(got.body, want) || strings.Contains(got.body, "parameters.") {
+	if want := "temperature: given 2, allowed a number from 0 to below 2"; !strings.Contains(got.body, want) ||
+		strings.Contains(got.body, "parameters.") {
 		t.Errorf("%s, want %s", got.body, want)
 	}
 	if got := h.ask("POST", frontResponses+"/input_tokens", frontResponse); got.status != 404 || strings.Contains(got.body, "kept") {
@@ -93,11 +98,13 @@ func TestFrontRefusesResponses(t *testing.T) {
 	}
 }
 
-// The AI SDK refers to what it believes to be kept. A reference to a thought says as little as the thought itself; any other would lose a turn.
+// The AI SDK refers to what it believes to be kept. A reference to a thought says as little as the thought itself; any other would lose a
+// turn.
 func TestFrontReadsReferencesToThoughtsAlone(t *testing.T) {
 	h := fronted(t)
 	asking := func(id string) reading {
-		return h.ask("POST", frontResponses, `{"model":"llm-max","input":[{"role":"user","content":"Hi"},{"type":"item_reference","id":"`+id+`"}]}`)
+		return h.ask("POST", frontResponses, `{"model":"llm-max","input":[{"role":"user","content":"Hi"},{"type":"item_reference","id":"`+id+
+			`"}]}`)
 	}
 	if got := asking("rs_1_0"); got.status != 200 {
 		t.Errorf("%d %s", got.status, got.body)
@@ -117,11 +124,13 @@ func TestFrontFailsResponses(t *testing.T) {
 	h.ask("POST", frontResponses, stream).wantsOpenAI(t, 429, "rate_limit_error", "Throttling.RateQuota", "")
 	h = fronted(t, streaming(false, nativeFrame("one", "null"), nativeFrame(" two", "null"), failure))
 	got := h.ask("POST", frontResponses, stream)
-	if kind, last := lastEvent(t, got.body); got.status != 200 || got.err != nil || kind != "response.failed" || last.Error.Code != "rate_limit_exceeded" || last.Output[0].Content[0].Text != "one two" {
+	if kind, last := lastEvent(t, got.body); got.status != 200 || got.err != nil || kind != "response.failed" ||
+		last.Error.Code != "rate_limit_exceeded" || last.Output[0].Content[0].Text != "one two" {
 		t.Errorf("%d %v %s", got.status, got.err, got.body)
 	}
 	h = fronted(t, answering(200, `{"output":{"choices":[{"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}}`))
-	if kind, last := lastEvent(t, h.ask("POST", frontResponses, stream).body); kind != "response.completed" || last.Output[0].Content[0].Text != "hello" {
+	if kind, last := lastEvent(t, h.ask("POST", frontResponses, stream).body); kind != "response.completed" ||
+		last.Output[0].Content[0].Text != "hello" {
 		t.Errorf("%s %+v", kind, last)
 	}
 }
@@ -134,7 +143,8 @@ func TestFrontWarnsOfWhatIsLeftOut(t *testing.T) {
 		frontChats:     `{"frequency_penalty":0.5,` + frontChat[1:],
 	} {
 		got := h.ask("POST", path, body)
-		if warning := got.header.Get("Sluice-Warning"); got.status != 200 || !strings.Contains(warning, "web_search") && !strings.HasPrefix(warning, "frequency_penalty;given=0.5") {
+		if warning := got.header.Get("Sluice-Warning"); got.status != 200 ||
+			!strings.Contains(warning, "web_search") && !strings.HasPrefix(warning, "frequency_penalty;given=0.5") {
 			t.Errorf("%d %s %q", got.status, got.body, warning)
 		}
 	}
@@ -221,10 +231,12 @@ func TestResponsesAreEqual(t *testing.T) {
 func TestFrontPlaysAnAgentsTurns(t *testing.T) {
 	h := fronted(t, func(p *plan) {
 		p.sim.Script = [][]simulator.ScriptedCall{
-			{{Name: "read", Arguments: `{"path":"a.txt"}`}}, {{Name: "patch", Arguments: `{"input":"*** \"a\"\n"}`}, {Name: "read", Arguments: `{}`}},
+			{{Name: "read", Arguments: `{"path":"a.txt"}`}}, {{Name: "patch", Arguments: `{"input":"*** \"a\"\n"}`},
+				{Name: "read", Arguments: `{}`}},
 		}
 	})
-	const tools = `"tools":[{"type":"namespace","name":"files","tools":[{"type":"function","name":"read","parameters":{"type":"object"}}]},{"type":"custom","name":"patch"},{"type":"web_search"}]`
+	const tools = `"tools":[{"type":"namespace","name":"files","tools":[{"type":"function","name":"read",` +
+		`"parameters":{"type":"object"}}]},{"type":"custom","name":"patch"},{"type":"web_search"}]`
 	items := []string{`{"role":"user","content":"Edit the file."}`}
 	var seen []string
 	for range 3 {
@@ -237,7 +249,8 @@ func TestFrontPlaysAnAgentsTurns(t *testing.T) {
 		_, streamed := lastEvent(t, h.ask("POST", frontResponses, strings.Replace(body, "{", `{"stream":true,`, 1)).body)
 		for i, raw := range whole.Output {
 			var it struct{ Type, Name, Namespace, Input, Arguments, CallID string }
-			if err := json.Unmarshal([]byte(strings.Replace(string(raw), "call_id", "CallID", 1)), &it); err != nil || streamed.Output[i].Type != it.Type || streamed.Output[i].Name != it.Name {
+			if err := json.Unmarshal([]byte(strings.Replace(string(raw), "call_id", "CallID", 1)), &it); err != nil ||
+				streamed.Output[i].Type != it.Type || streamed.Output[i].Name != it.Name {
 				t.Fatalf("%v: %s, streamed %+v", err, raw, streamed.Output[i])
 			}
 			seen = append(seen, strings.Join([]string{it.Type, it.Namespace, it.Name, it.Input + it.Arguments}, " "))
@@ -247,7 +260,8 @@ func TestFrontPlaysAnAgentsTurns(t *testing.T) {
 			}
 		}
 	}
-	want := []string{`function_call files read {"path":"a.txt"}`, "custom_tool_call  patch *** \"a\"\n", "function_call files read {}", "message   "}
+	want := []string{`function_call files read {"path":"a.txt"}`, "custom_tool_call  patch *** \"a\"\n", "function_call files read {}",
+		"message   "}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)
 	}

@@ -112,15 +112,18 @@ func TestFrontAnswersAChat(t *testing.T) {
 		t.Fatalf("%d %v %s", got.status, got.header, got.body)
 	}
 	c := readCompletion(t, got.body)
-	if c.Object != "chat.completion" || c.Model != "llm-max" || c.Created == 0 || len(c.Choices) != 1 || c.Choices[0].Message.Content == "" || *c.Choices[0].FinishReason != "stop" {
+	if c.Object != "chat.completion" || c.Model != "llm-max" || c.Created == 0 || len(c.Choices) != 1 || c.Choices[0].Message.Content == "" ||
+		*c.Choices[0].FinishReason != "stop" {
 		t.Errorf("got %s", got.body)
 	}
 	if id := got.header.Get("Sluice-Request-Id"); c.ID != "chatcmpl-"+id || got.header.Get("X-Request-Id") != id {
 		t.Errorf("id %s, headers %v", c.ID, got.header)
 	}
 	record := h.recordOf(t, got)
-	if record.Front != "chat" || record.Route != frontChats || record.Endpoint != "text" || record.Kind != "text" || record.Model != "llm-max" || record.Status != 200 ||
-		record.Cost.Amounts[limit.Tokens] != c.Usage.TotalTokens || record.BytesOut != int64(len(got.body)) || record.BytesIn != int64(len(frontChat)) {
+	if record.Front != "chat" || record.Route != frontChats || record.Endpoint != "text" || record.Kind != "text" ||
+		record.Model != "llm-max" || record.Status != 200 ||
+		record.Cost.Amounts[limit.Tokens] != c.Usage.TotalTokens || record.BytesOut != int64(len(got.body)) ||
+		record.BytesIn != int64(len(frontChat)) {
 		t.Errorf("record %+v, usage %+v", record, c.Usage)
 	}
 }
@@ -129,7 +132,8 @@ func TestFrontStreamsAChat(t *testing.T) {
 	h := fronted(t)
 	body := strings.Replace(frontChat, `{"model"`, `{"stream":true,"stream_options":{"include_usage":true},"model"`, 1)
 	got := h.ask("POST", frontChats, body)
-	if got.status != 200 || !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") || !strings.HasSuffix(got.body, "data: [DONE]\n\n") {
+	if got.status != 200 || !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") ||
+		!strings.HasSuffix(got.body, "data: [DONE]\n\n") {
 		t.Fatalf("%d %v %s", got.status, got.header, got.body)
 	}
 	text, chunks := "", 0
@@ -206,7 +210,8 @@ func TestFrontListsModels(t *testing.T) {
 			OwnedBy    string `json:"owned_by"`
 		}
 	}
-	if err := json.Unmarshal([]byte(got.body), &list); err != nil || got.status != 200 || list.Object != "list" || len(list.Data) != 2 || list.Data[0].ID != "gpt-4o" || list.Data[1].ID != "llm-max" ||
+	if err := json.Unmarshal([]byte(got.body), &list); err != nil || got.status != 200 || list.Object != "list" || len(list.Data) != 2 ||
+		list.Data[0].ID != "gpt-4o" || list.Data[1].ID != "llm-max" ||
 		list.Data[0].OwnedBy != "service" || list.Data[0].Object != "model" || list.Data[0].Created == 0 {
 		t.Errorf("%v: %d %s", err, got.status, got.body)
 	}
@@ -247,14 +252,21 @@ func TestFrontRefusesInOpenAIsForm(t *testing.T) {
 		{"an unknown path", "POST", "/v1/audio/speech", frontChat, nil, 404, "not_found_error", "NotFound", "", "route/path"},
 		{"the base URL alone", "GET", "/v1", "", nil, 404, "not_found_error", "NotFound", "", "route/path"},
 		{"another method", "DELETE", frontChats, "", nil, 405, "invalid_request_error", "InvalidParameter", "", "route/method"},
-		{"no key", "POST", frontChats, frontChat, []string{"Authorization", ""}, 401, "authentication_error", "InvalidApiKey", "", "authenticate/key"},
-		{"another media type", "POST", frontChats, frontChat, []string{"Content-Type", "text/plain"}, 415, "invalid_request_error", "InvalidParameter", "", "inspect/media"},
+		{"no key", "POST", frontChats, frontChat, []string{"Authorization", ""}, 401, "authentication_error", "InvalidApiKey", "",
+			"authenticate/key"},
+		{"another media type", "POST", frontChats, frontChat, []string{"Content-Type", "text/plain"}, 415, "invalid_request_error",
+			"InvalidParameter", "", "inspect/media"},
 		{"no JSON", "POST", frontChats, "hello", nil, 400, "invalid_request_error", "InvalidParameter", "", "inspect/body"},
-		{"a member that is not supported", "POST", frontChats, `{"functions":[{}],` + frontChat[1:], nil, 400, "invalid_request_error", "InvalidParameter", "functions", "inspect/rules"},
-		{"a rule of the service", "POST", frontChats, `{"top_p":7,` + frontChat[1:], nil, 400, "invalid_request_error", "InvalidParameter", "top_p", "inspect/rules"},
-		{"another team's model", "POST", frontChats, strings.Replace(frontChat, "llm-max", "gen2.6-image", 1), nil, 403, "permission_error", "Model.AccessDenied", "model", "inspect/model"},
-		{"a model that nothing names", "POST", frontChats, strings.Replace(frontChat, "llm-max", "gpt-9", 1), nil, 404, "not_found_error", "model_not_found", "model", "models/unknown"},
-		{"another endpoint", "POST", frontChats, `{"model":"llm-max","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}]}`, nil, 403, "permission_error", "AccessDenied", "", "authenticate/endpoint"},
+		{"a member that is not supported", "POST", frontChats, `{"functions":[{}],` + frontChat[1:], nil, 400, "invalid_request_error",
+			"InvalidParameter", "functions", "inspect/rules"},
+		{"a rule of the service", "POST", frontChats, `{"top_p":7,` + frontChat[1:], nil, 400, "invalid_request_error", "InvalidParameter",
+			"top_p", "inspect/rules"},
+		{"another team's model", "POST", frontChats, strings.Replace(frontChat, "llm-max", "gen2.6-image", 1), nil, 403, "permission_error",
+			"Model.AccessDenied", "model", "inspect/model"},
+		{"a model that nothing names", "POST", frontChats, strings.Replace(frontChat, "llm-max", "gpt-9", 1), nil, 404, "not_found_error",
+			"model_not_found", "model", "models/unknown"},
+		{"another endpoint", "POST", frontChats, `{"model":"llm-max","messages":[{"role":"user","content":[{"type":"image_url",` +
+			`"image_url":{"url":"https://example.com/a.png"}}]}]}`, nil, 403, "permission_error", "AccessDenied", "", "authenticate/endpoint"},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
 			got := h.ask(tt.method, tt.path, tt.body, tt.header...)
@@ -262,7 +274,8 @@ func TestFrontRefusesInOpenAIsForm(t *testing.T) {
 			if row := got.header.Get("Sluice-Refusal"); row != tt.row {
 				t.Errorf("refused by %s, want %s", row, tt.row)
 			}
-			if record := h.recordOf(t, got); record.Refusal != tt.row || record.Status != tt.status || record.Front != frontWord(tt.method+tt.path) || record.BytesOut != int64(len(got.body)) {
+			if record := h.recordOf(t, got); record.Refusal != tt.row || record.Status != tt.status ||
+				record.Front != frontWord(tt.method+tt.path) || record.BytesOut != int64(len(got.body)) {
 				t.Errorf("record %+v", record)
 			}
 		})
@@ -290,7 +303,8 @@ func TestFrontRefusesForLimitsInOpenAIsForm(t *testing.T) {
 	for range 2 { // the second is remembered
 		got := h.ask("POST", frontChats, frontChat)
 		got.wantsOpenAI(t, 429, "rate_limit_error", "insufficient_quota", "")
-		if got.header.Get("Retry-After") == "" || got.header.Get("Ratelimit") == "" || got.header.Get("X-Should-Retry") != "false" { // a library would sleep until tomorrow
+		// a library would sleep until tomorrow
+		if got.header.Get("Retry-After") == "" || got.header.Get("Ratelimit") == "" || got.header.Get("X-Should-Retry") != "false" {
 			t.Errorf("headers %v", got.header)
 		}
 	}
@@ -302,7 +316,8 @@ func TestFrontRefusesForLimitsInOpenAIsForm(t *testing.T) {
 // serviceErrors: errors of the service, and their form in OpenAI's interface.
 func TestFrontTranslatesErrorsOfTheService(t *testing.T) {
 	const frame = `data:{"output":{"choices":[{"message":{"role":"assistant","content":"word"},"finish_reason":"null"}]}}` + "\n\n"
-	const failure = "event:error\n:HTTP_STATUS/429\ndata:{\"code\":\"Throttling.RateQuota\",\"message\":\"slow down\",\"request_id\":\"r\"}\n\n"
+	const failure = "event:error\n:HTTP_STATUS/429\ndata:{\"code\":\"Throttling.RateQuota\",\"message\":\"slow " +
+		"down\",\"request_id\":\"r\"}\n\n"
 	answer := func(status int, media, body string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", media)
@@ -328,26 +343,32 @@ func TestFrontTranslatesErrorsOfTheService(t *testing.T) {
 		stream   bool
 		check    func(t *testing.T, got reading)
 	}{
-		{"an error", answer(429, "application/json", `{"code":"Throttling","message":"slow down","request_id":"r"}`), false, func(t *testing.T, got reading) {
-			got.wantsOpenAI(t, 429, "rate_limit_error", "Throttling", "")
-			if got.header.Get("Sluice-Refusal") != "" {
-				t.Error("it is said to be Sluice's own")
-			}
-		}},
-		{"an error that is no JSON", answer(500, "text/html", `<h1>Sorry</h1>`), false, func(t *testing.T, got reading) { got.wantsOpenAI(t, 500, "server_error", "", "") }},
-		{"the service's 401", answer(401, "application/json", `{}`), false, func(t *testing.T, got reading) { got.wantsOpenAI(t, 502, "server_error", "InternalError", "") }},
-		{"an answer that cannot be read", answer(200, "application/json", `[]`), false, func(t *testing.T, got reading) { got.wantsOpenAI(t, 502, "server_error", "InternalError", "") }},
+		{"an error", answer(429, "application/json", `{"code":"Throttling","message":"slow down","request_id":"r"}`), false,
+			func(t *testing.T, got reading) {
+				got.wantsOpenAI(t, 429, "rate_limit_error", "Throttling", "")
+				if got.header.Get("Sluice-Refusal") != "" {
+					t.Error("it is said to be Sluice's own")
+				}
+			}},
+		{"an error that is no JSON", answer(500, "text/html", `<h1>Sorry</h1>`), false,
+			func(t *testing.T, got reading) { got.wantsOpenAI(t, 500, "server_error", "", "") }},
+		{"the service's 401", answer(401, "application/json", `{}`), false,
+			func(t *testing.T, got reading) { got.wantsOpenAI(t, 502, "server_error", "InternalError", "") }},
+		{"an answer that cannot be read", answer(200, "application/json", `[]`), false,
+			func(t *testing.T, got reading) { got.wantsOpenAI(t, 502, "server_error", "InternalError", "") }},
 		{"an answer that is cut", cut, false, func(t *testing.T, got reading) { got.wantsOpenAI(t, 502, "server_error", "InternalError", "") }},
 		{"an error before a stream's content", answer(200, "text/event-stream", failure), true, func(t *testing.T, got reading) {
 			got.wantsOpenAI(t, 429, "rate_limit_error", "Throttling.RateQuota", "")
 		}},
 		{"an error inside a stream", answer(200, "text/event-stream", frame+frame+failure), true, func(t *testing.T, got reading) {
-			if got.status != 200 || strings.Contains(got.body, "[DONE]") || !strings.Contains(got.body, `data: {"error":{"message":"slow down","type":"rate_limit_error"`) || got.err != nil {
+			if got.status != 200 || strings.Contains(got.body, "[DONE]") ||
+				!strings.Contains(got.body, `data: {"error":{"message":"slow down","type":"rate_limit_error"`) || got.err != nil {
 				t.Errorf("%d %v %s", got.status, got.err, got.body)
 			}
 		}},
 		{"a stream that is cut", cutStream, true, func(t *testing.T, got reading) {
-			if got.status != 200 || strings.Contains(got.body, "[DONE]") || got.err != nil || !strings.HasSuffix(got.body, `"code":"InternalError"}}`+"\n\n") {
+			if got.status != 200 || strings.Contains(got.body, "[DONE]") || got.err != nil ||
+				!strings.HasSuffix(got.body, `"code":"InternalError"}}`+"\n\n") {
 				t.Errorf("%d %v %s", got.status, got.err, got.body)
 			}
 		}},

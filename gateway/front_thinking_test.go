@@ -11,7 +11,8 @@ import (
 // requiring are requests of every dialect that require a call of their only tool. %s is the place of further members.
 var requiring = []struct{ path, body, off string }{
 	{
-		frontChats, `{"model":"llm-think","messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"level"}}],"tool_choice":"required"%s}`,
+		frontChats, `{"model":"llm-think","messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function",` +
+			`"function":{"name":"level"}}],"tool_choice":"required"%s}`,
 		`,"enable_thinking":false`,
 	},
 	{
@@ -19,7 +20,8 @@ var requiring = []struct{ path, body, off string }{
 		`,"reasoning":{"effort":"none"}`,
 	},
 	{
-		frontMessages, `{"model":"llm-think","max_tokens":9,"messages":[{"role":"user","content":"Hi"}],"tools":[{"name":"level","input_schema":{"type":"object"}}],"tool_choice":{"type":"any"}%s}`,
+		frontMessages, `{"model":"llm-think","max_tokens":9,"messages":[{"role":"user","content":"Hi"}],"tools":[{"name":"level",` +
+			`"input_schema":{"type":"object"}}],"tool_choice":{"type":"any"}%s}`,
 		`,"thinking":{"type":"disabled"}`,
 	},
 }
@@ -50,11 +52,13 @@ func TestFrontLowersTheThinkingWithTheAnswer(t *testing.T) {
 			"max_completion_tokens;given=32000;sent=8192", "4000",
 		},
 		{
-			frontMessages, strings.Replace(frontMessage, `"max_tokens":256`, `"max_tokens":32000,"thinking":{"type":"enabled","budget_tokens":16000}`, 1),
+			frontMessages, strings.Replace(frontMessage, `"max_tokens":256`,
+				`"max_tokens":32000,"thinking":{"type":"enabled","budget_tokens":16000}`, 1),
 			"max_tokens;given=32000;sent=8192, thinking.budget_tokens;given=16000;sent=4096", "4096",
 		},
 		{
-			frontMessages, strings.Replace(frontMessage, `"max_tokens":256`, `"max_tokens":8192,"thinking":{"type":"enabled","budget_tokens":8192}`, 1), "", "8192",
+			frontMessages, strings.Replace(frontMessage, `"max_tokens":256`, `"max_tokens":8192,"thinking":{"type":"enabled","budget_tokens":8192}`,
+				1), "", "8192",
 		},
 	} {
 		got := h.ask("POST", tt.path, tt.body)

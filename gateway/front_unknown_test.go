@@ -47,7 +47,8 @@ func TestFrontUnknownPictureIsNotRepeated(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := h.ask("POST", frontImages, frontSync, "X-Stainless-Retry-Count", "1")
-			if asked.Load() != 1 || got.header.Get("X-Should-Retry") != "false" || again.status != got.status || again.header.Get("X-Should-Retry") != "false" {
+			if asked.Load() != 1 || got.header.Get("X-Should-Retry") != "false" || again.status != got.status ||
+				again.header.Get("X-Should-Retry") != "false" {
 				t.Errorf("%d generations, %d %v, again %d %v", asked.Load(), got.status, got.header, again.status, again.header)
 			}
 		})
@@ -72,7 +73,8 @@ func TestFrontUnavailablePictureIsRepeated(t *testing.T) {
 func TestFrontCutPictureIsNotRepeated(t *testing.T) {
 	var asked atomic.Int64
 	h := painting(t, limited("quotas: {images: {day: 100}}"), counting(&asked, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":[{"image":"https://x.example/1.png"}]}}]},"usage":{"image_count":1},`)
+		_, _ = io.WriteString(w, `{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant",`+
+			`"content":[{"image":"https://x.example/1.png"}]}}]},"usage":{"image_count":1},`)
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}))
@@ -100,7 +102,8 @@ func TestFrontLostChatIsNotRepeated(t *testing.T) {
 func TestFrontChargedChatIsNotRepeated(t *testing.T) {
 	const (
 		counted = `"usage":{"input_tokens":9000,"output_tokens":1}`
-		begun   = "data:{\"output\":{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":\"null\"}]}," + counted + "}\n\n"
+		begun   = "data:{\"output\":{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":\"null\"}]}," +
+			counted + "}\n\n"
 	)
 	stream := strings.Replace(frontChat, "{", `{"stream":true,`, 1)
 	for about, c := range map[string]struct {
@@ -112,7 +115,8 @@ func TestFrontChargedChatIsNotRepeated(t *testing.T) {
 		"a stream that goes wrong":             {frontChats, stream, "text/event-stream", begun + "data:{\n\n", false},
 		"a stream that goes wrong and is cut":  {frontChats, stream, "text/event-stream", begun + "data:{\n\n", true},
 		"an answer without a choice":           {frontChats, frontChat, "application/json", `{"output":{"choices":[]},` + counted + `}`, false},
-		"an answer that is cut":                {frontChats, frontChat, "application/json", `{"output":{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]},` + counted + `,`, true},
+		"an answer that is cut": {frontChats, frontChat, "application/json",
+			`{"output":{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]},` + counted + `,`, true},
 	} {
 		t.Run(about, func(t *testing.T) {
 			var asked atomic.Int64
@@ -158,7 +162,8 @@ func TestFrontChargedErrorIsNotRepeated(t *testing.T) {
 			h := fronted(t, says(c.status, map[bool]string{true: streamType, false: "application/json"}[c.status == 200], c.answer, nil))
 			got := h.ask("POST", frontChats, c.body)
 			charged := h.records.await(t, 1)[0].Cost.Amounts[limit.Tokens]
-			if final := got.header.Get("X-Should-Retry") == "false"; got.status < 400 || final != c.final || (charged > 0) != strings.Contains(c.answer, "usage") {
+			if final := got.header.Get("X-Should-Retry") == "false"; got.status < 400 || final != c.final ||
+				(charged > 0) != strings.Contains(c.answer, "usage") {
 				t.Errorf("%d %v, %d tokens are charged: %s", got.status, got.header, charged, got.body)
 			}
 		})
@@ -171,7 +176,8 @@ type countedOutcomes struct {
 	joins atomic.Int64
 }
 
-func (o *countedOutcomes) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (cache.IdempotencyName, cache.Outcome, bool, error) {
+func (o *countedOutcomes) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte,
+	a cache.Attempt) (cache.IdempotencyName, cache.Outcome, bool, error) {
 	o.joins.Add(1)
 	return o.Outcomes.Join(ctx, all, body, a)
 }

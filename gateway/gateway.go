@@ -53,7 +53,8 @@ type Gateway struct {
 // then the stages before it, in running order.
 func (g *Gateway) table() []route {
 	generate := chain(g.forward.forward,
-		g.authenticate, g.inspection.declared, g.throttle.throttle, g.inspection.inspect, g.idempotency.runOnce, g.throttle.refuseRememberedAfterLookup,
+		g.authenticate, g.inspection.declared, g.throttle.throttle, g.inspection.inspect, g.idempotency.runOnce,
+		g.throttle.refuseRememberedAfterLookup,
 		g.admission.admit)
 	recall := chain(g.polls.recall, g.authenticate)
 	cancel := chain(g.polls.cancel, g.authenticate)
@@ -64,8 +65,14 @@ func (g *Gateway) table() []route {
 		{method: post, path: "services/aigc/text-generation/generation", endpoint: policy.EndpointText, run: generate},
 		{method: post, path: "services/aigc/multimodal-generation/generation", endpoint: policy.EndpointMultimodal, run: generate},
 		{method: post, path: "services/aigc/image-generation/generation", endpoint: policy.EndpointImage, creates: true, run: generate},
-		{method: post, path: "services/aigc/text2image/image-synthesis", endpoint: policy.EndpointImage, creates: true, older: true, run: generate},
-		{method: post, path: "services/aigc/image2image/image-synthesis", endpoint: policy.EndpointImage, creates: true, older: true, run: generate},
+		{
+			method: post, path: "services/aigc/text2image/image-synthesis", endpoint: policy.EndpointImage, creates: true, older: true,
+			run: generate,
+		},
+		{
+			method: post, path: "services/aigc/image2image/image-synthesis", endpoint: policy.EndpointImage, creates: true, older: true,
+			run: generate,
+		},
 		{method: get, path: "tasks", endpoint: policy.EndpointTasks, run: list},
 		{method: get, path: "tasks/{id}", endpoint: policy.EndpointTasks, query: true, run: recall},
 		{method: post, path: "tasks/{id}/cancel", endpoint: policy.EndpointTasks, run: cancel},
@@ -108,8 +115,14 @@ func (g *Gateway) frontTable() []route {
 		{method: post, path: frontPrefix + "responses", front: "responses", run: generate(frontResponses)},
 		{method: post, path: frontPrefix + "messages", front: "messages", run: generate(frontMessages)},
 		{method: post, path: frontPrefix + "messages/count_tokens", front: "messages", free: true, run: count},
-		{method: post, path: frontPrefix + "images/generations", front: "images", repeats: true, run: generate(frontMake, g.idempotency.givenUp, g.fronts.pictures)},
-		{method: post, path: frontPrefix + "images/edits", front: "images", form: true, repeats: true, run: generate(frontEdit, g.idempotency.givenUp, g.fronts.pictures)},
+		{
+			method: post, path: frontPrefix + "images/generations", front: "images", repeats: true,
+			run: generate(frontMake, g.idempotency.givenUp, g.fronts.pictures),
+		},
+		{
+			method: post, path: frontPrefix + "images/edits", front: "images", form: true, repeats: true,
+			run: generate(frontEdit, g.idempotency.givenUp, g.fronts.pictures),
+		},
 		{method: get, path: frontTasks + "{id}", front: "images", endpoint: policy.EndpointTasks, query: true, run: task},
 		{method: get, path: frontModels, run: models},
 		{method: get, path: frontModels + "/{id}", run: model},
@@ -139,9 +152,13 @@ func New(config Config, deps Deps) *Gateway {
 	g.idempotency = &idempotency{outcomes: deps.Outcomes, now: deps.Now, wait: config.ImageWait, live: g.live}
 	charges := charges{deps: &g.deps, live: g.live, refusals: g.throttle.refusals, contradictions: billing.NewContradictions(deps.Logger)}
 	service := &service{config: &g.config, deps: &g.deps, live: g.live, alarms: alarms, headers: headers, lease: lease}
-	tasks := tasks.New(tasks.Config{TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone, MaxUnsettled: config.maxUnsettled}, tasks.Deps{
+	tasks := tasks.New(tasks.Config{
+		TTL: config.TaskTTL, Interval: config.PollInterval, Zone: config.TaskZone,
+		MaxUnsettled: config.maxUnsettled,
+	}, tasks.Deps{
 		Now: deps.Now, Claims: g.deps.Claims, Queries: g.deps.Queries, Cancels: g.deps.Cancels,
-		Query: service.queryTask, Charge: charges.chargeTask, Contradicts: charges.contradictions.Note, Full: charges.fullTeams, Label: g.live.label, Money: g.live.money, Cover: g.live.pool.Cover,
+		Query: service.queryTask, Charge: charges.chargeTask, Contradicts: charges.contradictions.Note, Full: charges.fullTeams,
+		Label: g.live.label, Money: g.live.money, Cover: g.live.pool.Cover,
 		Has: g.live.pool.Has, QueryRate: g.live.pool.QueryRate, Shown: g.live.pool.Shown, To: deps.To, Mirrored: g.live.mirrored(deps.Result),
 		Metrics: deps.Metrics, Traces: deps.Traces, Logger: deps.Logger, Ended: deps.TaskEnded, Alarm: alarms.Raise,
 	})
@@ -150,7 +167,10 @@ func New(config Config, deps Deps) *Gateway {
 	g.forward = newForward(service, claims, g.admission.move)
 	g.polls = &polls{config: &g.config, deps: &g.deps, live: g.live, service: service, loads: loads, tasks: tasks}
 	g.usage = usage.New(g.deps.Balances, loads, tasks)
-	g.quotas = quotas.New(quotas.Deps{Teams: g.live.teams, Balances: g.deps.Balances, Metrics: deps.Metrics, Logger: deps.Logger, Outbox: deps.Outbox, To: deps.To, Known: deps.Feed.Known})
+	g.quotas = quotas.New(quotas.Deps{
+		Teams: g.live.teams, Balances: g.deps.Balances, Metrics: deps.Metrics, Logger: deps.Logger,
+		Outbox: deps.Outbox, To: deps.To, Known: deps.Feed.Known,
+	})
 	g.setTeams(deps.Teams)
 	g.routes = newRoutes(g.table())
 	if config.OpenAI {

@@ -50,10 +50,13 @@ const (
 
 // Bodies that break no rule.
 const (
-	textBody  = `{"model":"llm-max","input":{"messages":[{"role":"user","content":"Say something about rivers."}]},"parameters":{"result_format":"message"}}`
-	imageBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"},{"image":"https://example.com/a.png"}]}]},"parameters":{"n":1}}`
+	textBody = `{"model":"llm-max","input":{"messages":[{"role":"user","content":"Say something about rivers."}]},` +
+		`"parameters":{"result_format":"message"}}`
+	imageBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"},` +
+		`{"image":"https://example.com/a.png"}]}]},"parameters":{"n":1}}`
 	olderBody = `{"model":"gen2.5-t2i","input":{"prompt":"A lighthouse"},"parameters":{"n":1}}`
-	syncBody  = `{"model":"llm-image-2.0","input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]},"parameters":{"size":"640*480"}}`
+	syncBody  = `{"model":"llm-image-2.0","input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]},` +
+		`"parameters":{"size":"640*480"}}`
 )
 
 // harness is a gateway in front of a service, over real sockets, with two teams.
@@ -138,8 +141,11 @@ func build(t testing.TB, changes ...func(*plan)) *harness {
 	}
 	h.tells, h.spans = traced(t, p.telemetry)
 	h.gateway = gateway.New(p.config, gateway.Deps{
-		Now: p.now, Teams: h.teams(p), Upstream: p.service, Cooling: p.cooling, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now), Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Balances: p.balances, Identities: p.tokens, Remote: p.remote,
-		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted, Outbox: event.NewMemory(event.DefaultBounds, time.Now), Feed: p.feed, To: p.to, Result: p.result, Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Now: p.now, Teams: h.teams(p), Upstream: p.service, Cooling: p.cooling, Claims: p.claims, Queries: cache.NewQueries(p.queryRate, p.now),
+		Cancels: cache.NewQueries(p.queryRate, p.now), Outcomes: p.outcomes, Balances: p.balances, Identities: p.tokens, Remote: p.remote,
+		Metrics: h.tells.Metrics, Traces: h.tells.Traces, Record: h.records.add, KeyAccepted: p.accepted,
+		Outbox: event.NewMemory(event.DefaultBounds, time.Now), Feed: p.feed, To: p.to, Result: p.result,
+		Logger: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.startGateway(p)
 	return h

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/forms"
 )
@@ -59,64 +60,49 @@ func (k *headers) withoutForm(h http.Header) http.Header {
 // set from what the rules judged and never copied, so that no trick of a client (a Connection header that names them, a second
 // value) makes Sluice and the service read the request differently.
 func (k *headers) outbound(s *requestState, authorization string) http.Header {
-	o := fields{make(http.Header, 8), &s.values}
-	o.set("Authorization", authorization)
-	o.set("User-Agent", "sluice")
-	o.set("Accept", "application/json")
-	o.set("Accept-Encoding", "identity") // a compressed answer could not be read
+	o := wire.Fields{Header: make(http.Header, 8), Room: &s.values}
+	o.Put("Authorization", authorization)
+	o.Put("User-Agent", "sluice")
+	o.Put("Accept", "application/json")
+	o.Put("Accept-Encoding", "identity") // a compressed answer could not be read
 	if policy.AcceptsStream(accept(s.header)) {
-		o.set("Accept", "text/event-stream")
+		o.Put("Accept", "text/event-stream")
 	}
 	if policy.Enabled(s.header[k.sse]) {
-		o.set(k.sse, "enable")
+		o.Put(k.sse, "enable")
 	}
 	if policy.Enabled(s.header[k.async]) && (!s.route.prefix || s.creates) {
-		o.set(k.async, "enable")
+		o.Put(k.async, "enable")
 	}
 	switch { // from here on, values are the client's
 	case s.route.endpoint == policy.EndpointOther:
-		o.set("Accept", "*/*")
-		copyOne(o, s.header, "Accept")
-		copyOne(o, s.header, "Content-Type")
-		copyOne(o, s.header, "Content-Encoding")
+		o.Put("Accept", "*/*")
+		o.Copy(s.header, "Accept")
+		o.Copy(s.header, "Content-Type")
+		o.Copy(s.header, "Content-Encoding")
 		if s.route.reads == forms.Messages {
-			copyOne(o, s.header, "Anthropic-Version")
-			copyOne(o, s.header, "Anthropic-Beta")
+			o.Copy(s.header, "Anthropic-Version")
+			o.Copy(s.header, "Anthropic-Beta")
 		}
 	case len(s.body) > 0:
-		o.set("Content-Type", "application/json")
+		o.Put("Content-Type", "application/json")
 	}
-	copyOne(o, s.header, k.resolve)
-	copyOne(o, s.header, k.plugin)
-	copyOne(o, s.header, k.encryption)
+	o.Copy(s.header, k.resolve)
+	o.Copy(s.header, k.plugin)
+	o.Copy(s.header, k.encryption)
 	setBy(k.config.Workspace, o, s.header, k.workspace)
 	setBy(k.config.DataInspection, o, s.header, k.inspection)
 	return o.Header
 }
 
-// fields is a header whose values are allocated together.
-type fields struct {
-	http.Header
-	room *values
-}
-
-func (f fields) set(name, value string) { f.Header[name] = f.room.one(value) }
-
-// copyOne copies a header that has exactly one value. With two values, the service might read either.
-func copyOne(to fields, from http.Header, name string) {
-	if values := from[name]; len(values) == 1 {
-		to.set(name, values[0])
-	}
-}
-
 // setBy applies a setting: strip, forward, or a value to send.
-func setBy(setting string, to fields, from http.Header, name string) {
+func setBy(setting string, to wire.Fields, from http.Header, name string) {
 	switch setting {
 	case HeaderStrip, "":
 	case HeaderForward:
-		copyOne(to, from, name)
+		to.Copy(from, name)
 	default:
-		to.set(name, setting)
+		to.Put(name, setting)
 	}
 }
 

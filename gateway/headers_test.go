@@ -13,11 +13,16 @@ import (
 
 // noise are headers that a hostile or careless client adds.
 var noise = []string{
-	"Cookie: a=b", "X-Forwarded-For: 203.0.113.7", "X-Forwarded-Host: evil", "X-Forwarded-Proto: http", "Forwarded: for=203.0.113.7", "X-Real-IP: 203.0.113.7", "Via: 1.1 evil",
-	"CF-Connecting-IP: 203.0.113.7", "X-HTTP-Method-Override: DELETE", "X-Original-URL: /x", "X-Rewrite-URL: /x", "Origin: https://evil.example", "Referer: https://evil.example/?q=1",
-	"Traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "Tracestate: a=b", "Baggage: a=b", "X-Request-Id: client", "Idempotency-Key: k", "X_Service_Async: enable",
-	"Accept-Encoding: gzip, br, *;q=0", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA", "TE: trailers", "Proxy-Authorization: Basic x", "X-Service-WorkSpace: ws", "X-Service-DataInspection: off",
-	"Connection: close, Authorization, Content-Type, X-Service-Sse, Traceparent, Cookie", "Range: bytes=0-1", "If-None-Match: x", "X-Service-Uid: 1",
+	"Cookie: a=b", "X-Forwarded-For: 203.0.113.7", "X-Forwarded-Host: evil", "X-Forwarded-Proto: http", "Forwarded: for=203.0.113.7",
+	"X-Real-IP: 203.0.113.7", "Via: 1.1 evil",
+	"CF-Connecting-IP: 203.0.113.7", "X-HTTP-Method-Override: DELETE", "X-Original-URL: /x", "X-Rewrite-URL: /x",
+	"Origin: https://evil.example", "Referer: https://evil.example/?q=1",
+	"Traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "Tracestate: a=b", "Baggage: a=b", "X-Request-Id: client",
+	"Idempotency-Key: k", "X_Service_Async: enable",
+	"Accept-Encoding: gzip, br, *;q=0", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA", "TE: trailers",
+	"Proxy-Authorization: Basic x", "X-Service-WorkSpace: ws", "X-Service-DataInspection: off",
+	"Connection: close, Authorization, Content-Type, X-Service-Sse, Traceparent, Cookie", "Range: bytes=0-1", "If-None-Match: x",
+	"X-Service-Uid: 1",
 }
 
 // Only a closed list of headers goes to the service, whatever arrives.
@@ -29,8 +34,8 @@ func TestOutboundHeadersAreAClosedList(t *testing.T) {
 	}
 	seen := h.sim.Requests()[0].Header
 	want := http.Header{
-		"Authorization": {"Bearer " + upstreamKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "Accept-Encoding": {"identity"},
-		"User-Agent": {"sluice"}, "X-Service-Sse": {"enable"}, "Content-Length": seen["Content-Length"],
+		"Authorization": {"Bearer " + upstreamKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"},
+		"Accept-Encoding": {"identity"}, "User-Agent": {"sluice"}, "X-Service-Sse": {"enable"}, "Content-Length": seen["Content-Length"],
 	}
 	for name := range seen {
 		if !slices.Equal(seen[name], want[name]) {
@@ -48,7 +53,8 @@ func TestOutboundHeadersAreAClosedList(t *testing.T) {
 func TestConnectionCannotHideAContractHeader(t *testing.T) {
 	h := build(t)
 	text := strings.Replace(h.post("Connection: close, X-Service-Async", "X-Service-Async: enable"), textPath, imagePath, 1)
-	text = strings.Replace(strings.Replace(text, textBody, imageBody, 1), "Content-Length: "+itoa(len(textBody)), "Content-Length: "+itoa(len(imageBody)), 1)
+	text = strings.Replace(strings.Replace(text, textBody, imageBody, 1), "Content-Length: "+itoa(len(textBody)),
+		"Content-Length: "+itoa(len(imageBody)), 1)
 	if got := h.rawAnswer(text); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
@@ -62,7 +68,8 @@ func TestContractHeaderTwice(t *testing.T) {
 	for _, lines := range [][]string{{"X-Service-SSE: enable", "X-Service-SSE: disable"}, {"X-Service-SSE: yes"}} {
 		h.rawAnswer(h.post(lines...)).wants(t, 400, "inspect/rules", "InvalidParameter")
 	}
-	if got := h.rawAnswer(h.post("X-SERVICE-SSE: disable")); got.status != http.StatusOK || strings.Contains(got.header.Get("Content-Type"), "event-stream") {
+	if got := h.rawAnswer(h.post("X-SERVICE-SSE: disable")); got.status != http.StatusOK ||
+		strings.Contains(got.header.Get("Content-Type"), "event-stream") {
 		t.Errorf("disable means absent: %d %v", got.status, got.header)
 	}
 	h.ask("POST", textPath, textBody, "X-Service-Async", "enable").wants(t, 400, "inspect/rules", "InvalidParameter")
@@ -90,11 +97,13 @@ func TestUpgradeIsNotPassedOn(t *testing.T) {
 func TestInboundHeadersAreAClosedList(t *testing.T) {
 	h := build(t)
 	h.sim.SetFault(simulator.Fault{Header: map[string]string{
-		"Alt-Svc": "h3", "Access-Control-Allow-Origin": "*", "X-Upstream-Host": "a", "Retry-After": "7", "Trailer": "X-Late", "Keep-Alive": "timeout=5", "Sluice-Refusal": "fake",
+		"Alt-Svc": "h3", "Access-Control-Allow-Origin": "*", "X-Upstream-Host": "a", "Retry-After": "7", "Trailer": "X-Late",
+		"Keep-Alive": "timeout=5", "Sluice-Refusal": "fake",
 	}})
 	for _, headers := range [][]string{nil, {"X-Service-SSE", "enable"}, {"Origin", "https://example.com"}} {
 		got := h.ask("POST", textPath, textBody, headers...)
-		allowed := []string{"Content-Type", "Content-Length", "Retry-After", "X-Request-Id", "Date", "Cache-Control", "X-Content-Type-Options", "Server-Timing", "Sluice-Request-Id", "Transfer-Encoding"}
+		allowed := []string{"Content-Type", "Content-Length", "Retry-After", "X-Request-Id", "Date", "Cache-Control", "X-Content-Type-Options",
+			"Server-Timing", "Sluice-Request-Id", "Transfer-Encoding"}
 		for name, values := range got.header {
 			if !slices.Contains(allowed, name) || strings.Contains(strings.Join(values, ""), simulator.LeakMark) {
 				t.Errorf("%v: a team sees %s: %q", headers, name, values)
@@ -107,7 +116,8 @@ func TestInboundHeadersAreAClosedList(t *testing.T) {
 }
 
 func TestServiceHeadersBySetting(t *testing.T) {
-	client := []string{"X-Maker-WorkSpace", "ws-client", "X-Maker-DataInspection", "off", "X-Maker-OssResourceResolve", "enable", "X-Maker-Plugin", "p", "X-Maker-EncryptionKey", "k", "X-Maker-SSE", "Enable"}
+	client := []string{"X-Maker-WorkSpace", "ws-client", "X-Maker-DataInspection", "off", "X-Maker-OssResourceResolve", "enable",
+		"X-Maker-Plugin", "p", "X-Maker-EncryptionKey", "k", "X-Maker-SSE", "Enable"}
 	for _, tt := range []struct {
 		workspace, inspection         string
 		wantWorkspace, wantInspection string
@@ -125,7 +135,8 @@ func TestServiceHeadersBySetting(t *testing.T) {
 		}
 		seen := h.sim.Requests()[0].Header
 		for name, want := range map[string]string{
-			"X-Maker-Workspace": tt.wantWorkspace, "X-Maker-Datainspection": tt.wantInspection, "X-Maker-Ossresourceresolve": "enable", "X-Maker-Plugin": "p", "X-Maker-Encryptionkey": "k", "X-Maker-Sse": "enable",
+			"X-Maker-Workspace": tt.wantWorkspace, "X-Maker-Datainspection": tt.wantInspection, "X-Maker-Ossresourceresolve": "enable",
+			"X-Maker-Plugin": "p", "X-Maker-Encryptionkey": "k", "X-Maker-Sse": "enable",
 		} {
 			if got := strings.Join(seen[name], "|"); got != want {
 				t.Errorf("%v: %s is %q, want %q", tt, name, got, want)
@@ -139,9 +150,11 @@ func TestErrorTextIsCovered(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		h := build(t)
 		host := h.upstreamHost
-		h.sim.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 400, Code: "InvalidParameter", Plain: plain, Message: "the key " + upstreamKey + " at http://" + host + "/api/v1 is odd"}})
+		h.sim.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 400, Code: "InvalidParameter", Plain: plain,
+			Message: "the key " + upstreamKey + " at http://" + host + "/api/v1 is odd"}})
 		got := h.ask("POST", textPath, textBody, "X-Service-SSE", "enable")
-		if strings.Contains(got.body, upstreamKey) || strings.Contains(got.body, host) || !strings.Contains(got.body, "is odd") || got.header.Get("Sluice-Refusal") != "" {
+		if strings.Contains(got.body, upstreamKey) || strings.Contains(got.body, host) || !strings.Contains(got.body, "is odd") ||
+			got.header.Get("Sluice-Refusal") != "" {
 			t.Errorf("plain %v: %d %s", plain, got.status, got.body)
 		}
 	}
@@ -178,7 +191,8 @@ func TestMediaTypes(t *testing.T) {
 	} {
 		text := strings.Replace(h.post(), "Content-Type: application/json\r\n", lines(tt.lines), 1)
 		got := h.rawAnswer(text)
-		if tt.row == "" && got.status != http.StatusOK || tt.row != "" && (got.status != http.StatusUnsupportedMediaType || got.header.Get("Sluice-Refusal") != tt.row) {
+		if tt.row == "" && got.status != http.StatusOK || tt.row != "" &&
+			(got.status != http.StatusUnsupportedMediaType || got.header.Get("Sluice-Refusal") != tt.row) {
 			t.Errorf("%s: %d %s", tt.name, got.status, got.body)
 		}
 	}
@@ -188,7 +202,8 @@ func TestMediaTypes(t *testing.T) {
 func TestAForwardedBodyIsDescribedOnce(t *testing.T) {
 	h := build(t, forwarding("uploads"))
 	forwarded := strings.Replace(h.post(), textPath, "/api/v1/uploads", 1)
-	for _, line := range []string{"Content-Encoding: gzip\r\nContent-Encoding: gzip", "Content-Encoding: identity\r\nContent-Encoding: br", "Content-Type: text/plain"} {
+	for _, line := range []string{"Content-Encoding: gzip\r\nContent-Encoding: gzip", "Content-Encoding: identity\r\nContent-Encoding: br",
+		"Content-Type: text/plain"} {
 		h.rawAnswer(strings.Replace(forwarded, "Content-Length", line+"\r\nContent-Length", 1)).wants(t, 415, "inspect/media", "InvalidParameter")
 	}
 	if n := len(h.sim.Requests()); n != 0 {
@@ -196,7 +211,8 @@ func TestAForwardedBodyIsDescribedOnce(t *testing.T) {
 	}
 	once := strings.Replace(forwarded, "Content-Length", "Content-Encoding: gzip\r\nContent-Length", 1)
 	h.rawAnswer(once)
-	if seen := h.sim.Requests(); len(seen) != 1 || seen[0].Header.Get("Content-Encoding") != "gzip" || seen[0].Header.Get("Content-Type") != "application/json" {
+	if seen := h.sim.Requests(); len(seen) != 1 || seen[0].Header.Get("Content-Encoding") != "gzip" ||
+		seen[0].Header.Get("Content-Type") != "application/json" {
 		t.Errorf("sent once: the service saw %+v", seen)
 	}
 }
@@ -206,7 +222,8 @@ func TestAContractHeaderThatCameTwiceStays(t *testing.T) {
 	h := build(t, func(p *plan) {
 		p.config.Workspace, p.config.DataInspection = gateway.HeaderForward, gateway.HeaderForward
 	})
-	names := []string{"X-Service-Plugin", "X-Service-Encryptionkey", "X-Service-Ossresourceresolve", "X-Service-Workspace", "X-Service-Datainspection"}
+	names := []string{"X-Service-Plugin", "X-Service-Encryptionkey", "X-Service-Ossresourceresolve", "X-Service-Workspace",
+		"X-Service-Datainspection"}
 	for times := 1; times <= 2; times++ {
 		var extra []string
 		for _, name := range names {

@@ -36,7 +36,8 @@ func TestTheHouseRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := refused.member(t, "message"); refused.header.Get("Sluice-Scope") != "house" || !strings.Contains(string(page), "\n```\n"+strings.TrimSuffix(text, " (admit/house)")+"\n```\n") {
+	if text := refused.member(t, "message"); refused.header.Get("Sluice-Scope") != "house" ||
+		!strings.Contains(string(page), "\n```\n"+strings.TrimSuffix(text, " (admit/house)")+"\n```\n") {
 		t.Errorf("docs/money.md lacks %q of %q", text, refused.header.Get("Sluice-Scope"))
 	}
 	if refused.header.Get("Ratelimit") != "" {
@@ -57,12 +58,13 @@ func TestTheHouseCutsTheEstimateBesidePictures(t *testing.T) {
 		"the house's":  housed("{quotas: {spend: {day: 8}}}"),
 		"an account's": func(p *plan) { p.service = accountsOf(t, "id: main, quotas: {spend: {day: 8}}") },
 	} {
-		h := build(t, governed, func(p *plan) { p.teams = "prices: [{model: \"*\", output_per_million: 10, image: 0.5}]\n" }, limits, func(p *plan) {
-			p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = io.WriteString(w, `{"output":{"text":"a"},"usage":{"input_tokens":10,"output_tokens":5}}`)
+		h := build(t, governed, func(p *plan) { p.teams = "prices: [{model: \"*\", output_per_million: 10, image: 0.5}]\n" }, limits,
+			func(p *plan) {
+				p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = io.WriteString(w, `{"output":{"text":"a"},"usage":{"input_tokens":10,"output_tokens":5}}`)
+				})
 			})
-		})
 		ask := func(parameters string) reading {
 			return h.ask("POST", "/api/v1/services/video/now", `{"model":"llm-max","input":{"prompt":"river"},"parameters":{`+parameters+`}}`)
 		}

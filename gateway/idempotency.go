@@ -67,15 +67,16 @@ func (i *idempotency) runOnce(next handler) handler {
 func (i *idempotency) once(next handler, w *reply, r *http.Request, s *requestState) error {
 	keys := s.header["Idempotency-Key"]
 	if len(keys) > 0 && (len(keys) != 1 || keys[0] == "" || len(keys[0]) > longestIdempotencyKey) {
-		return refusal.New(refusal.KeyReuse).Say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]), longestIdempotencyKey)
+		return refusal.New(refusal.KeyReuse).Say("Idempotency-Key: given %d of %d bytes, allowed one of 1 to %d bytes.", len(keys), len(keys[0]),
+			longestIdempotencyKey)
 	}
-	call := onceCallOf(s, first(keys))
+	call := onceCallOf(s, wire.First(keys))
 	call.attempt.Patience, call.attempt.Token = i.wait, rand.Text()
 	was, runs, err := i.begin(r.Context(), s, call)
 	subject, _ := call.words()
 	switch {
 	case err != nil:
-		return refusal.New(refusal.State).Say("%s cannot be looked up at the moment; send the request again.", subject).Because(err).Retry(time.Second)
+		return refusal.Later(refusal.State, err, "%s cannot be looked up", subject)
 	case call.waits && r.Context().Err() != nil:
 		if runs { // a repetition may be on its way already, and would not have found this one
 			i.outcomes.End(context.WithoutCancel(r.Context()), call.name, call.body, cache.Outcome{Token: was.Token})
@@ -122,7 +123,8 @@ func (i *idempotency) repeat(w *reply, s *requestState, call *onceCall, was *cac
 		w.final(false)
 		return refusal.Stopped()
 	case was.Status == 0 && call.waits:
-		return refusal.New(refusal.Wait).Say("The first request %s has not ended within %s, and may never tell how it ended; the request is not run again.", like, i.wait)
+		return refusal.New(refusal.Wait).Say("The first request %s has not ended within %s, and may never tell how it ended; the request is "+
+			"not run again.", like, i.wait)
 	case was.Status == 0:
 		return refusal.New(refusal.KeyRuns).Say("The request with this Idempotency-Key still runs.").With("Retry-After", "1")
 	}
@@ -145,7 +147,8 @@ func (i *idempotency) begin(ctx context.Context, s *requestState, call *onceCall
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		was, runs, err = i.look(ctx, call)
 		now := i.now()
-		if err != nil || runs || !call.waits || was.Status != 0 || was.Body != call.body || now.Sub(was.Started) > longestRun || !now.Before(end) || i.live.stopping.Load() {
+		if err != nil || runs || !call.waits || was.Status != 0 || was.Body != call.body || now.Sub(was.Started) > longestRun ||
+			!now.Before(end) || i.live.stopping.Load() {
 			return was, runs, err
 		}
 		rest := time.NewTimer(min(pause, end.Sub(now)))

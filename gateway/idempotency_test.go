@@ -17,7 +17,8 @@ import (
 	"sluice/gateway/simulator"
 )
 
-const interleavedBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]},"parameters":{"enable_interleave":true,"stream":true,"max_images":2}}`
+const interleavedBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A lighthouse"}]}]},` +
+	`"parameters":{"enable_interleave":true,"stream":true,"max_images":2}}`
 
 // A streamed creation whose answer is cut, by its client or by the service, does not run a second time: the kept part of the
 // answer does not pass for a success, and its task is named.
@@ -65,7 +66,8 @@ func TestACutStreamRunsOnce(t *testing.T) {
 			task := h.records.await(t, 1)[0].Task
 			for range 2 {
 				got := h.ask("POST", imagePath, interleavedBody, key...)
-				if got.status != http.StatusBadGateway || got.header.Get("Sluice-Refusal") != "forward/answer" || task == "" || !strings.Contains(got.body, task) {
+				if got.status != http.StatusBadGateway || got.header.Get("Sluice-Refusal") != "forward/answer" || task == "" ||
+					!strings.Contains(got.body, task) {
 					t.Errorf("%d %s, want a 502 that names the task %q", got.status, got.body, task)
 				}
 			}
@@ -97,7 +99,8 @@ func TestAClientThatLeftGetsItsTask(t *testing.T) {
 	h.sim.SetFault()
 	h.sim.Release()
 	task := h.records.await(t, 1)[0].Task
-	if got := h.ask("POST", imagePath, imageBody, key...); got.status != http.StatusOK || got.member(t, "output", "task_id") != task || task == "" {
+	if got := h.ask("POST", imagePath, imageBody, key...); got.status != http.StatusOK ||
+		got.member(t, "output", "task_id") != task || task == "" {
 		t.Errorf("%d %s, want the task %q", got.status, got.body, task)
 	}
 	if n := h.sim.Count(simulator.EndpointImage); n != 1 {
@@ -142,7 +145,8 @@ func TestAClientThatLeavesPaysOnce(t *testing.T) {
 		t.Errorf("the client did not leave: %+v", record)
 	}
 	got := h.ask("POST", imagePath, interleavedBody, key...)
-	if record := h.recordOf(t, got); got.status != 502 || got.header.Get("Sluice-Refusal") != "forward/answer" || record.Refusal != "forward/answer" || record.Cache != "replay" {
+	if record := h.recordOf(t, got); got.status != 502 || got.header.Get("Sluice-Refusal") != "forward/answer" ||
+		record.Refusal != "forward/answer" || record.Cache != "replay" {
 		t.Errorf("again: %d %s, logged %+v", got.status, got.body, record)
 	}
 	h.stands(t, "images", "1", "0", 0)
@@ -156,7 +160,8 @@ func TestARepeatsRecordNamesItsTask(t *testing.T) {
 	h, _ := tasked(t)
 	id := h.create(t, "Idempotency-Key", "a")
 	got := h.ask("POST", imagePath, imageBody, append([]string{"Idempotency-Key", "a"}, async...)...)
-	if record := h.recordOf(t, got); got.member(t, "output", "task_id") != id || record.Task != id || record.Cache != "replay" || record.Refusal != "" {
+	if record := h.recordOf(t, got); got.member(t, "output", "task_id") != id || record.Task != id || record.Cache != "replay" ||
+		record.Refusal != "" {
 		t.Errorf("%d %s, logged %+v", got.status, got.body, record)
 	}
 }
@@ -208,7 +213,8 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			if tt.kept && (again.status != 200 || again.body != body) {
 				t.Errorf("again: %d and %d bytes of %d", again.status, len(again.body), len(body))
 			}
-			if !tt.kept && (again.status != http.StatusBadGateway || again.header.Get("Sluice-Refusal") != "forward/answer" || !strings.Contains(again.body, "the task t1")) {
+			if !tt.kept && (again.status != http.StatusBadGateway || again.header.Get("Sluice-Refusal") != "forward/answer" ||
+				!strings.Contains(again.body, "the task t1")) {
 				t.Errorf("again: %d %.300s", again.status, again.body)
 			}
 			if record := h.records.await(t, 2)[1]; record.UpstreamStatus != 0 {
@@ -270,7 +276,8 @@ func TestARequestSentAgainIsNotLockedOut(t *testing.T) {
 				client := open()
 				client.AddHook(slow)
 				network = open()
-				store = cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Minute, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: time.Now})
+				store = cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Minute, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20,
+					Now: time.Now})
 				p.outcomes, p.config.ImageWait = store, time.Second
 			})
 			for _, number := range []string{"0", "1"} { // so that Redis has the scripts

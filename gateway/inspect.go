@@ -87,7 +87,8 @@ func (n *inspection) govern(r *http.Request, s *requestState) error {
 		}
 		return refuseLoose(s, err)
 	case s.team.Models != nil || s.limits.Models != nil:
-		return refusal.New(refusal.Model).Say("Team %s, or its key, may only use some models, and this request names none.", s.team.ID).At("model")
+		return refusal.New(refusal.Model).Say("Team %s, or its key, may only use some models, and this request names none.",
+			s.team.ID).At("model")
 	}
 	return nil
 }
@@ -164,7 +165,8 @@ func mayUseModel(s *requestState, team *teams.Team, limits *teams.KeyLimits) err
 	case !team.MayUseModel(s.Model):
 		return refusal.New(refusal.Model).Say("Team %s may not use the model %s.", team.ID, policy.Brief(s.Model)).At("model")
 	case !limits.MayUseModel(s.Model):
-		return refusal.New(refusal.Model).Say("Key %s may not use the model %s.", s.ledgerKey, policy.Brief(s.Model)).At("model").Of(limit.ScopeKey)
+		return refusal.New(refusal.Model).Say("Key %s may not use the model %s.", s.ledgerKey, policy.Brief(s.Model)).At("model").
+			Of(limit.ScopeKey)
 	}
 	return nil
 }

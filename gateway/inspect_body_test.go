@@ -33,10 +33,13 @@ func TestNoAnswerIsSniffed(t *testing.T) {
 	created := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable")
 	for what, got := range map[string]reading{
 		"text": h.ask("POST", textPath, textBody), "a stream": h.ask("POST", textPath, textBody, "X-Service-SSE", "enable"),
-		"a task": created, "a poll": h.poll(created.member(t, "output", "task_id")), "the list": h.ask("GET", tasksPath, ""), "the usage": h.ask("GET", "/sluice/v1/usage", ""),
-		"a forwarded path": forwarded, "a preflight": h.preflight(textPath, "POST", "http://localhost:3000"), "a chat": h.ask("POST", frontChats, frontChat),
-		"a chat's stream": h.ask("POST", frontChats, strings.Replace(frontChat, "{", `{"stream":true,`, 1)), "no key": h.ask("GET", tasksPath, "", "Authorization", ""),
-		"no path": h.ask("GET", "/x", ""), "a bad chat": h.ask("POST", frontChats, "{"), "a broken body": h.ask("POST", textPath, "{"),
+		"a task": created, "a poll": h.poll(created.member(t, "output", "task_id")), "the list": h.ask("GET", tasksPath, ""),
+		"the usage":        h.ask("GET", "/sluice/v1/usage", ""),
+		"a forwarded path": forwarded, "a preflight": h.preflight(textPath, "POST", "http://localhost:3000"),
+		"a chat":          h.ask("POST", frontChats, frontChat),
+		"a chat's stream": h.ask("POST", frontChats, strings.Replace(frontChat, "{", `{"stream":true,`, 1)),
+		"no key":          h.ask("GET", tasksPath, "", "Authorization", ""),
+		"no path":         h.ask("GET", "/x", ""), "a bad chat": h.ask("POST", frontChats, "{"), "a broken body": h.ask("POST", textPath, "{"),
 	} {
 		if values := got.header.Values("X-Content-Type-Options"); len(values) != 1 || values[0] != "nosniff" {
 			t.Errorf("%s: %d with X-Content-Type-Options %q", what, got.status, values)
@@ -54,7 +57,8 @@ func TestRecordHasTheBrokenRules(t *testing.T) {
 	}{
 		{`{"seed":1}`, nil},
 		{`{"top_k":101}`, []telemetry.BrokenRule{{ID: "text.top_k.disabled"}}},
-		{`{"top_p":7,"seed":-1,"top_k":101}`, []telemetry.BrokenRule{{ID: "text.top_k.disabled"}, {ID: "text.top_p", Refused: true}, {ID: "text.seed", Refused: true}}},
+		{`{"top_p":7,"seed":-1,"top_k":101}`, []telemetry.BrokenRule{{ID: "text.top_k.disabled"}, {ID: "text.top_p", Refused: true},
+			{ID: "text.seed", Refused: true}}},
 	} {
 		h.ask("POST", textPath, `{"model":"llm-plus","parameters":`+tt.parameters+`,`+input)
 		if diff := cmp.Diff(tt.want, h.records.await(t, n+1)[n].Broken); diff != "" {

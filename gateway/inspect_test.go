@@ -21,7 +21,8 @@ func TestImagesOutsideThePatterns(t *testing.T) {
 		t.Fatalf("%d %v %s", got.status, got.header, got.body)
 	}
 	record := h.records.await(t, 1)[0]
-	if c := record.Cost; record.Kind != "image" || c.Amounts[limit.Images] != 6 || c.Amounts[limit.Tokens] != 0 || c.Amounts[limit.Requests] != 1 || c.Flag != "exact" {
+	if c := record.Cost; record.Kind != "image" || c.Amounts[limit.Images] != 6 || c.Amounts[limit.Tokens] != 0 ||
+		c.Amounts[limit.Requests] != 1 || c.Flag != "exact" {
 		t.Errorf("images: kind %s, charged %+v", record.Kind, c)
 	}
 	chat := `{"model":"llm-new","parameters":{"watermark":false,"max_tokens":3000},` + input
@@ -29,17 +30,20 @@ func TestImagesOutsideThePatterns(t *testing.T) {
 		h.ask("POST", multimodalPath, chat, headers...)
 		record = h.records.await(t, n+2)[n+1]
 		used, known := record.Usage.Tokens()
-		if c := record.Cost; !known || c.Amounts[limit.Tokens] != used || c.Amounts[limit.Images] != 0 || c.Flag != "exact" || record.Held.Amounts[limit.Tokens] < 3000 || record.Held.Amounts[limit.Images] != 4 {
+		if c := record.Cost; !known || c.Amounts[limit.Tokens] != used || c.Amounts[limit.Images] != 0 || c.Flag != "exact" ||
+			record.Held.Amounts[limit.Tokens] < 3000 || record.Held.Amounts[limit.Images] != 4 {
 			t.Errorf("text: held %+v, used %d, charged %+v", record.Held, used, c)
 		}
 	}
-	h.ask("POST", multimodalPath, `{"model":"gen2.6-t2i","parameters":{"n":5},`+input).wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
+	h.ask("POST", multimodalPath, `{"model":"gen2.6-t2i","parameters":{"n":5},`+input).
+		wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
 }
 
 // TestSpentTokens: a team without tokens left gets no text from a model by adding a parameter of images.
 func TestSpentTokens(t *testing.T) {
 	h := build(t, limited("quotas: {tokens: {day: 40}}"))
-	const body = `{"model":"llm-new","parameters":{"watermark":false},"input":{"messages":[{"role":"user","content":[{"text":"Say all of it."}]}]}}`
+	const body = `{"model":"llm-new","parameters":{"watermark":false},"input":{"messages":[{"role":"user",` +
+		`"content":[{"text":"Say all of it."}]}]}}`
 	refused := false
 	for range 40 {
 		got := h.ask("POST", multimodalPath, body)
@@ -60,7 +64,8 @@ func TestAnswerWithoutUsage(t *testing.T) {
 		h := build(t, func(p *plan) {
 			p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
-				_, _ = fmt.Fprintf(w, `{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":[%s]}}]},"request_id":"a"}`, item)
+				_, _ = fmt.Fprintf(w, `{"output":{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":[%s]}}]},`+
+					`"request_id":"a"}`, item)
 			})
 		})
 		h.ask("POST", multimodalPath, body)
@@ -76,7 +81,8 @@ func TestTextIsPaidAsText(t *testing.T) {
 	const input = `"input":{"messages":[{"role":"user","content":[{"text":"Tell me all about rivers."}]}]}}`
 	answer := func(finish, usage string) string {
 		text := strings.Repeat("word ", 400)
-		return `{"output":{"choices":[{"finish_reason":` + finish + `,"message":{"role":"assistant","content":[{"text":"` + text + `"}]}}]},"usage":{` + usage + `},"request_id":"r"}`
+		return `{"output":{"choices":[{"finish_reason":` + finish + `,"message":{"role":"assistant","content":[{"text":"` + text +
+			`"}]}}]},"usage":{` + usage + `},"request_id":"r"}`
 	}
 	const tokens = `"input_tokens":1000,"output_tokens":500,"total_tokens":1500,`
 	for about, tt := range map[string]struct {
@@ -84,10 +90,12 @@ func TestTextIsPaidAsText(t *testing.T) {
 		tokens, images int64
 		flag           string
 	}{
-		"whole":                 {says(200, "application/json", answer(`"stop"`, tokens+`"image_count":0`), nil), 1500, 0, "exact"},
-		"a stream":              {says(200, streamType, events(answer(`null`, tokens+`"image_count":0`), answer(`"stop"`, tokens+`"image_count":0`)), nil), 1500, 0, "exact"},
-		"a stream that is cut":  {cuts(200, streamType, events(answer(`null`, tokens+`"image_count":0`))), 1500, 0, "estimated"},
-		"a cut without tokens":  {cuts(200, streamType, events(answer(`null`, `"image_count":0`))), 523, 0, "estimated"}, // 23 for the input, 500 for 2000 bytes
+		"whole": {says(200, "application/json", answer(`"stop"`, tokens+`"image_count":0`), nil), 1500, 0, "exact"},
+		"a stream": {says(200, streamType, events(answer(`null`, tokens+`"image_count":0`),
+			answer(`"stop"`, tokens+`"image_count":0`)), nil), 1500, 0, "exact"},
+		"a stream that is cut": {cuts(200, streamType, events(answer(`null`, tokens+`"image_count":0`))), 1500, 0, "estimated"},
+		// 23 for the input, 500 for 2000 bytes
+		"a cut without tokens":  {cuts(200, streamType, events(answer(`null`, `"image_count":0`))), 523, 0, "estimated"},
 		"no tokens":             {says(200, "application/json", answer(`"stop"`, `"image_count":0`), nil), 523, 0, "estimated"},
 		"both":                  {says(200, "application/json", answer(`"stop"`, tokens+`"image_count":1`), nil), 1500, 1, "exact"},
 		"both, in a cut stream": {cuts(200, streamType, events(answer(`null`, tokens+`"image_count":1`))), 1500, 1, "estimated"},
@@ -99,7 +107,8 @@ func TestTextIsPaidAsText(t *testing.T) {
 				headers = []string{"X-Service-SSE", "enable"}
 			}
 			h.try(multimodalPath, `{"model":"llm-new","parameters":`+parameters+`,`+input, headers...)
-			if c := h.records.await(t, 1)[0].Cost; c.Amounts[limit.Images] != tt.images || c.Flag != tt.flag || c.Amounts[limit.Tokens] != tt.tokens {
+			if c := h.records.await(t, 1)[0].Cost; c.Amounts[limit.Images] != tt.images || c.Flag != tt.flag ||
+				c.Amounts[limit.Tokens] != tt.tokens {
 				t.Errorf("%s, %s: charged %+v, want %+v", about, parameters, c, tt)
 			}
 		}

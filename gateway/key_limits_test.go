@@ -28,7 +28,8 @@ func TestAKeyHasLimitsOfItsOwn(t *testing.T) {
 		status                        int
 	}{
 		{"quota", "quotas: {requests: {day: 1}}", "admit/quota", "Throttling.AllocationQuota", " has 0 left of its quota requests-day of 1", 429},
-		{"rate", "rates: {requests: {per: 1h, limit: 1}}", "admit/rate", "Throttling.RateQuota", " has 0 requests left of its rate of 1 per 1h", 429},
+		{"rate", "rates: {requests: {per: 1h, limit: 1}}", "admit/rate", "Throttling.RateQuota", " has 0 requests left of its rate of 1 per 1h",
+			429},
 		{"models", "models: [\"llm-none\"]", "inspect/model", "Model.AccessDenied", " may not use the model ", 403},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,14 +87,18 @@ func TestUsageOfKeys(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &body); err != nil || got.status != 200 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	if len(body.Keys) != 1 || body.Keys[0].Key != h.id("search") || body.Keys[0].Used != "1" || body.Keys[0].Left != "8" || body.Keys[0].Period != "day" {
+	if len(body.Keys) != 1 || body.Keys[0].Key != h.id("search") || body.Keys[0].Used != "1" || body.Keys[0].Left != "8" ||
+		body.Keys[0].Period != "day" {
 		t.Errorf("%+v", body.Keys)
 	}
-	if len(body.Ledger) == 0 || body.Ledger[0].Key != h.id("search") || body.Ledger[0].Unit != "requests" || body.Ledger[0].Used != "1" || body.Ledger[0].Model != "" {
+	if len(body.Ledger) == 0 || body.Ledger[0].Key != h.id("search") || body.Ledger[0].Unit != "requests" || body.Ledger[0].Used != "1" ||
+		body.Ledger[0].Model != "" {
 		t.Errorf("%+v", body.Ledger)
 	}
-	for query, status := range map[string]int{"days=1&by=key&kinds": 400, "kinds&by=tag": 400, "days=1&by=account&kinds": 200, "days=1&kinds": 200} {
-		if got := h.ask("GET", "/sluice/v1/usage?"+query, ""); got.status != status || status == 400 && !strings.Contains(got.body, "kinds: given beside by=") {
+	for query, status := range map[string]int{"days=1&by=key&kinds": 400, "kinds&by=tag": 400, "days=1&by=account&kinds": 200,
+		"days=1&kinds": 200} {
+		if got := h.ask("GET", "/sluice/v1/usage?"+query, ""); got.status != status ||
+			status == 400 && !strings.Contains(got.body, "kinds: given beside by=") {
 			t.Errorf("%s: %d %s", query, got.status, got.body)
 		}
 	}

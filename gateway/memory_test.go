@@ -139,7 +139,9 @@ func TestLoopEnds(t *testing.T) {
 	config.UpstreamURL = base
 	g := gateway.New(config, gateway.Deps{
 		Balances: limit.NewMemory(time.Now),
-		Now:      time.Now, Teams: parse(t, h.teamsDoc), Upstream: accounts.Main(upstreamKey), Claims: cache.NewClaims(config.TaskTTL, time.Now), Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now), Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now), Record: h.records.add, Logger: discard(),
+		Now:      time.Now, Teams: parse(t, h.teamsDoc), Upstream: accounts.Main(upstreamKey), Claims: cache.NewClaims(config.TaskTTL, time.Now),
+		Queries: cache.NewQueries(1_000_000, time.Now), Cancels: cache.NewQueries(1_000_000, time.Now),
+		Outcomes: cache.NewOutcomes(config.TaskTTL, time.Now), Record: h.records.add, Logger: discard(),
 	})
 	t.Cleanup(g.Close)
 	loop = g

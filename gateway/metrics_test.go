@@ -53,7 +53,8 @@ func (h *harness) spansNamed(t *testing.T) map[string]int {
 	return names
 }
 
-const priced = "prices:\n  - {model: \"gen2.6-image*\", image: 0.20}\n  - {model: \"llm-image*\", image: 0.50}\n  - {model: \"llm-*\", input_per_million: 1000, output_per_million: 2000}\n"
+const priced = "prices:\n  - {model: \"gen2.6-image*\", image: 0.20}\n  - {model: \"llm-image*\", image: 0.50}\n  - {model: \"llm-*\", " +
+	"input_per_million: 1000, output_per_million: 2000}\n"
 
 // The counters of images and money agree with the ledger, whatever became of the requests, and everything else is counted
 // once, under its kind.
@@ -112,20 +113,24 @@ func TestMetricsAreTheLedgers(t *testing.T) {
 		}
 	}
 	polls := h.counted("sluice_polls_total")
-	if polls[`source="miss"`] != 2 || polls[`source="hit"`] < 2 || polls[`source="miss"`]+polls[`source="hit"`]+polls[`source="collapsed"`] != 11 {
+	if polls[`source="miss"`] != 2 || polls[`source="hit"`] < 2 ||
+		polls[`source="miss"`]+polls[`source="hit"`]+polls[`source="collapsed"`] != 11 {
 		t.Errorf("polls are %v, of 11 two queried upstream", polls)
 	}
 	settled := h.counted("sluice_settlements_total")
-	if settled[`outcome="succeeded"`] != 1 || settled[`outcome="failed"`] != 1 || settled[`outcome="exact"`] != 3 || settled[`outcome="refused"`] < 2 || settled[`outcome="estimated"`] != 1 {
+	if settled[`outcome="succeeded"`] != 1 || settled[`outcome="failed"`] != 1 || settled[`outcome="exact"`] != 3 ||
+		settled[`outcome="refused"`] < 2 || settled[`outcome="estimated"`] != 1 {
 		t.Errorf("settlements are %v", settled)
 	}
 	h.counts(t, "sluice_upstream_alarms_total", map[string]float64{`code="Arrearage"`: 1, `code="KeyRefused"`: 1, `code="KeyPresented"`: 1})
 	h.counts(t, "sluice_refusals_total", map[string]float64{
 		`reason="rules",stage="inspect",team="search"`: 1, `reason="key",stage="authenticate",team=""`: 2,
-		`reason="task",stage="recall",team="search"`: 1, `reason="key",stage="forward",team="search"`: 1, `reason="answer",stage="forward",team="search"`: 1,
+		`reason="task",stage="recall",team="search"`: 1, `reason="key",stage="forward",team="search"`: 1,
+		`reason="answer",stage="forward",team="search"`: 1,
 	})
 	h.counts(t, "http_server_active_requests", map[string]float64{"": 0})
-	if names := h.spansNamed(t); names["task gen2.6-image"] != 2 || names["generate_content gen2.6-image"] != 2 || names["fetch_response gen2.6-image"] != 2 {
+	if names := h.spansNamed(t); names["task gen2.6-image"] != 2 || names["generate_content gen2.6-image"] != 2 ||
+		names["fetch_response gen2.6-image"] != 2 {
 		t.Errorf("spans are %v", names)
 	}
 }

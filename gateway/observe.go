@@ -20,7 +20,8 @@ import (
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := requestMemories.Get().(*requestMemory)
 	s, out := c.begin(g, w, r)
-	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, telemetry.NewID(s.start.UnixMilli()), r.Method, wire.SchemeOf(r), wire.ClientOf(r, g.config.TrustedProxies)
+	s.Time, s.ID, s.Method, s.Scheme, s.Client = s.start, telemetry.NewID(s.start.UnixMilli()), r.Method, wire.SchemeOf(r),
+		wire.ClientOf(r, g.config.TrustedProxies)
 	g.deps.Metrics.Arrived()
 	if g.fronts != nil && isFront(r.URL) {
 		out.translate(r, g.routes)
@@ -98,7 +99,8 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	if s.answered.IsZero() {
 		s.answered = s.Time.Add(s.Duration)
 	}
-	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered) // a creation's, or one that a panic left open
+	// a creation's, or one that a panic left open
+	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered)
 	releaseBody(g.inspection.buffers, s)
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
@@ -120,7 +122,8 @@ func broken(name string) bool {
 
 // recovered answers after a panic, and returns the value to panic with again; nil: none.
 func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
-	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", w.state.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", w.state.ID), slog.Any("panic", p),
+		slog.String("stack", string(debug.Stack())))
 	if !w.refuse(refusal.New(refusal.Panic).Say("The gateway failed; its operators can find the cause by the request id.")) {
 		return http.ErrAbortHandler
 	}
@@ -163,7 +166,8 @@ func (c *requestMemory) begin(g *Gateway, w http.ResponseWriter, r *http.Request
 // made a task, or whose body another goroutine may still write leaves its memory to the garbage collector.
 func (c *requestMemory) end() {
 	s := &c.state
-	if !c.reply.ended || c.reply.failed != nil || s.Refusal != "" || s.fault != "" || s.creates || s.repeats != nil || s.BytesIn > upstream.InlineBody {
+	if !c.reply.ended || c.reply.failed != nil || s.Refusal != "" || s.fault != "" || s.creates || s.repeats != nil ||
+		s.BytesIn > upstream.InlineBody {
 		return
 	}
 	if c.reply.front != nil {

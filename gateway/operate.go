@@ -168,7 +168,7 @@ func usageOf(reports *usage.Reports) handler {
 		if errors.Is(err, usage.ErrLedger) {
 			of = "ledger"
 		}
-		return refusal.New(refusal.State).Say("The %s of team %s cannot be read at the moment; send the request again.", of, s.Team).Because(err).Retry(time.Second)
+		return refusal.Later(refusal.State, err, "The %s of team %s cannot be read", of, s.Team)
 	}
 }
 
@@ -184,11 +184,12 @@ func streamOf(d *Deps, live *live) handler {
 		s.waited += d.Now().Sub(begun) // the client wanted the wait
 		switch {
 		case errors.Is(err, feed.ErrFull):
-			return refusal.New(refusal.Concurrent).Say("Team %s has %d streams of events open at this gateway, which is all it may; end one first.", s.Team, feed.MostStreams).Retry(time.Second)
+			return refusal.New(refusal.Concurrent).Say("Team %s has %d streams of events open at this gateway, which is all it may; end one first.",
+				s.Team, feed.MostStreams).Retry(time.Second)
 		case errors.Is(err, feed.ErrStopped):
 			return refusal.Stopped()
 		case err != nil:
-			return refusal.New(refusal.State).Say("The events of team %s cannot be read at the moment; send the request again.", s.Team).Because(err).Retry(time.Second)
+			return refusal.Later(refusal.State, err, "The events of team %s cannot be read", s.Team)
 		}
 		defer stream.Close()
 		defer func(begun time.Time) { s.waited += d.Now().Sub(begun) - w.writing }(d.Now())
@@ -209,10 +210,14 @@ func streamOf(d *Deps, live *live) handler {
 func echoOf(trials *echo.Trials, proxies []netip.Prefix) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		s.patience, s.preferred = wire.PreferredWait(r.Header)
-		rested, err := trials.Answer(w, r, echo.Asked{RequestID: s.ID, Team: s.Team, Client: s.Client, Trusted: wire.IsTrusted(r, proxies), Wait: s.patience})
+		rested, err := trials.Answer(w, r, echo.Asked{
+			RequestID: s.ID, Team: s.Team, Client: s.Client, Trusted: wire.IsTrusted(r, proxies),
+			Wait: s.patience,
+		})
 		s.waited += rested
 		if errors.Is(err, echo.ErrBusy) {
-			return refusal.New(refusal.Concurrent).Say("Team %s has %d trials of the way to Sluice under way, which is the most.", s.Team, echo.PerTeam).Retry(time.Second)
+			return refusal.New(refusal.Concurrent).Say("Team %s has %d trials of the way to Sluice under way, which is the most.", s.Team,
+				echo.PerTeam).Retry(time.Second)
 		}
 		if err != nil {
 			return refusal.New(refusal.Rules).Say("The query: %s.", err)

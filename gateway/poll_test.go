@@ -80,8 +80,10 @@ func TestPollsAreAnsweredFromWhatIsKnown(t *testing.T) {
 	} {
 		clock.move(tt.move)
 		got := h.poll(id)
-		if got.status != 200 || got.member(t, "output", "task_status") != tt.state || got.header.Get("Cache-Status") != tt.status || got.header.Get("Age") != tt.age {
-			t.Errorf("poll %d: %d %s, Cache-Status %s, Age %s; want %+v", n, got.status, got.body, got.header.Get("Cache-Status"), got.header.Get("Age"), tt)
+		if got.status != 200 || got.member(t, "output", "task_status") != tt.state || got.header.Get("Cache-Status") != tt.status ||
+			got.header.Get("Age") != tt.age {
+			t.Errorf("poll %d: %d %s, Cache-Status %s, Age %s; want %+v", n, got.status, got.body, got.header.Get("Cache-Status"),
+				got.header.Get("Age"), tt)
 		}
 		if looked := h.sim.Count(simulator.EndpointTask); looked != tt.upstreamLooked {
 			t.Errorf("poll %d: upstream was queried %d times, want %d", n, looked, tt.upstreamLooked)
@@ -138,7 +140,8 @@ func TestChargedOnce(t *testing.T) {
 func (h *harness) stands(t testing.TB, unit, used, held string, open int) {
 	t.Helper()
 	got := h.ask("GET", "/sluice/v1/usage", "").body
-	if want := fmt.Sprintf(`"used":%s,"held":%s`, used, held); !strings.Contains(got, `{"unit":"`+unit+`","period":"day"`) || !strings.Contains(got, want) || !strings.Contains(got, fmt.Sprintf(`"used":%d,"tasks"`, open)) {
+	if want := fmt.Sprintf(`"used":%s,"held":%s`, used, held); !strings.Contains(got, `{"unit":"`+unit+`","period":"day"`) ||
+		!strings.Contains(got, want) || !strings.Contains(got, fmt.Sprintf(`"used":%d,"tasks"`, open)) {
 		t.Errorf("want %s %s and %d open tasks in %s", unit, want, open, got)
 	}
 }
@@ -179,7 +182,8 @@ func TestStaleAnswers(t *testing.T) {
 	if got := h.poll(first); got.header.Get("Cache-Status") != "sluice;fwd=uri-miss;stored" {
 		t.Errorf("%v", got.header)
 	}
-	if got := h.poll(second); got.status != 200 || got.header.Get("Cache-Status") != "sluice;hit;ttl=-3;detail=stale" || got.header.Get("Age") != "8" || got.member(t, "output", "task_status") != "PENDING" {
+	if got := h.poll(second); got.status != 200 || got.header.Get("Cache-Status") != "sluice;hit;ttl=-3;detail=stale" ||
+		got.header.Get("Age") != "8" || got.member(t, "output", "task_status") != "PENDING" {
 		t.Errorf("%d %v %s", got.status, got.header, got.body)
 	}
 	clock.move(2 * time.Second)
@@ -215,7 +219,8 @@ func TestPreferWaitIsBounded(t *testing.T) {
 	id := h.create(t)
 	begun := time.Now()
 	got := h.poll(id, "Prefer", "wait=1")
-	if took := time.Since(begun); took < time.Second || got.member(t, "output", "task_status") != "PENDING" || got.header.Get("Preference-Applied") != "wait=1" {
+	if took := time.Since(begun); took < time.Second || got.member(t, "output", "task_status") != "PENDING" ||
+		got.header.Get("Preference-Applied") != "wait=1" {
 		t.Errorf("after %v: %v", took, got.header)
 	}
 	ctx, leave := context.WithCancel(t.Context())
@@ -250,9 +255,12 @@ func TestIdempotencyKey(t *testing.T) {
 	if first.status != 200 || again.status != 200 || again.body != first.body || again.header.Get("Sluice-Held") != "images=1" {
 		t.Errorf("first %d %s, then %d %s", first.status, first.body, again.status, again.body)
 	}
-	h.ask("POST", imagePath, strings.Replace(imageBody, "lighthouse", "bridge", 1), append(async, key...)...).wants(t, 422, "admit/idempotency", "InvalidParameter")
-	h.ask("POST", imagePath, imageBody, append(async, "Idempotency-Key", strings.Repeat("k", 256))...).wants(t, 422, "admit/idempotency", "InvalidParameter")
-	if other := h.ask("POST", imagePath, imageBody, append(async, append(key, "Authorization", "Bearer "+h.keys["shop"])...)...); other.status != 200 || other.body == first.body {
+	h.ask("POST", imagePath, strings.Replace(imageBody, "lighthouse", "bridge", 1), append(async, key...)...).
+		wants(t, 422, "admit/idempotency", "InvalidParameter")
+	h.ask("POST", imagePath, imageBody, append(async, "Idempotency-Key", strings.Repeat("k", 256))...).
+		wants(t, 422, "admit/idempotency", "InvalidParameter")
+	if other := h.ask("POST", imagePath, imageBody, append(async,
+		append(key, "Authorization", "Bearer "+h.keys["shop"])...)...); other.status != 200 || other.body == first.body {
 		t.Errorf("another team's key is another: %d %s", other.status, other.body)
 	}
 	if n := h.sim.Count(simulator.EndpointImage); n != 2 {
@@ -340,14 +348,16 @@ func days(from time.Time, n int) (list []int) {
 // An answer about another task, an error, and invalid JSON are never shown as the task's and never kept.
 func TestForeignAnswers(t *testing.T) {
 	for _, body := range []string{
-		`{"output":{"task_id":"somebody-elses","task_status":"SUCCEEDED"},"request_id":"r"}`, `{"code":"InternalError","message":"m"}`, `<html>`, ``,
+		`{"output":{"task_id":"somebody-elses","task_status":"SUCCEEDED"},"request_id":"r"}`, `{"code":"InternalError","message":"m"}`, `<html>`,
+		``,
 		`{"output":{"task_id":"","task_status":"SUCCEEDED"}}`,
 	} {
 		h, clock := tasked(t)
 		id := h.create(t)
 		clock.move(6 * time.Second)
 		h.sim.SetFault(simulator.Fault{On: simulator.EndpointTask, Body: &body})
-		if got := h.poll(id); got.status != 200 || got.member(t, "output", "task_id") != id || !strings.Contains(got.header.Get("Cache-Status"), "stale") {
+		if got := h.poll(id); got.status != 200 || got.member(t, "output", "task_id") != id ||
+			!strings.Contains(got.header.Get("Cache-Status"), "stale") {
 			t.Errorf("%s: %d %v %s", body, got.status, got.header, got.body)
 		}
 		h.sim.SetFault()
@@ -368,7 +378,8 @@ func TestForeignAnswers(t *testing.T) {
 // An impossible task id never reaches the state or upstream.
 func TestOddTaskIDs(t *testing.T) {
 	h, _ := tasked(t)
-	for _, id := range []string{"a%0d%0ab", "a%20b", "*", "a%2fb", "%7Bsearch%7D:quota", strings.Repeat("a", 257), "%00", "%2e", "%2e%2e", "a~%3a"} {
+	for _, id := range []string{"a%0d%0ab", "a%20b", "*", "a%2fb", "%7Bsearch%7D:quota", strings.Repeat("a", 257), "%00", "%2e", "%2e%2e",
+		"a~%3a"} {
 		h.poll(id).wants(t, 404, "route/path", "NotFound")
 	}
 	if n := h.sim.Count(simulator.EndpointTask); n != 0 {
@@ -413,7 +424,8 @@ func TestWhatAnEndCharges(t *testing.T) {
 	} {
 		h, clock := tasked(t, limited("quotas: {images: {day: 100}}"))
 		h.sim.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &tt.task})
-		id := h.ask("POST", imagePath, strings.Replace(imageBody, `"n":1`, fmt.Sprintf(`"n":%d`, tt.n), 1), async...).member(t, "output", "task_id")
+		id := h.ask("POST", imagePath, strings.Replace(imageBody, `"n":1`, fmt.Sprintf(`"n":%d`, tt.n), 1), async...).
+			member(t, "output", "task_id")
 		h.stands(t, "images", "0", fmt.Sprint(tt.n), 1)
 		clock.move(time.Minute)
 		h.poll(id)

@@ -57,9 +57,10 @@ func (p *polls) own(ctx context.Context, s *requestState) (cache.Claim, error) {
 	case errors.Is(err, tasks.ErrAbsent):
 		return claim, refusal.New(refusal.Task).Say("There is no such task.")
 	case errors.Is(err, tasks.ErrCrowded):
-		return claim, refusal.New(refusal.Concurrent).Say("Team %s has %d look-ups of tasks under way, which is its share of this gateway's, and this task is not among those of the team; send the request again later.", s.Team, p.deps.Remote.Calls).Retry(time.Second)
+		return claim, refusal.New(refusal.Concurrent).Say("Team %s has %d look-ups of tasks under way, which is its share of this gateway's, "+
+			"and this task is not among those of the team; send the request again later.", s.Team, p.deps.Remote.Calls).Retry(time.Second)
 	case err != nil:
-		return claim, refusal.New(refusal.Claim).Say("The task cannot be looked up at the moment; send the request again.").Because(err).Retry(time.Second)
+		return claim, refusal.Later(refusal.Claim, err, "The task cannot be looked up")
 	}
 	s.Task = s.task // only now: the id of an absent task may be any text
 	s.Model, s.Label, s.creation, s.Account = claim.Model, p.live.label(claim.Model), claim.Trace, p.live.pool.Shown(claim.Account)
@@ -77,7 +78,7 @@ func (p *polls) result(w *reply, r *http.Request, s *requestState) error {
 	case errors.Is(err, store.ErrAbsent):
 		return refusal.New(refusal.Task).Say("There is no such task, or no such picture of it is kept.")
 	case err != nil:
-		return refusal.New(refusal.Claim).Say("The picture cannot be had from the store at the moment; send the request again.").Because(err).Retry(time.Second)
+		return refusal.Later(refusal.Claim, err, "The picture cannot be had from the store")
 	}
 	s.Task = s.task
 	return nil
@@ -130,9 +131,9 @@ func (p *polls) write(w *reply, s *requestState, t tasks.PollAnswer) error {
 	s.recordEnd(&t)
 	p.deps.Metrics.Poll(s.Cache)
 	h := w.Header()
-	h["Age"], h["Cache-Status"] = s.values.one(strconv.Itoa(int(age/time.Second))), s.values.one(p.tasks.CacheStatus(&t, age, now))
+	h["Age"], h["Cache-Status"] = s.values.One(strconv.Itoa(int(age/time.Second))), s.values.One(p.tasks.CacheStatus(&t, age, now))
 	if t.UpstreamID != "" {
-		h["X-Request-Id"] = s.values.one(t.UpstreamID)
+		h["X-Request-Id"] = s.values.One(t.UpstreamID)
 	}
 	h["Content-Type"] = acceptJSON
 	return answer{status: http.StatusOK, body: t.Claim.Body}.writeAt(w, now)
@@ -153,7 +154,7 @@ func (p *polls) list(w *reply, r *http.Request, s *requestState) error {
 	}
 	page, err := p.tasks.List(r.Context(), s.Team, filter)
 	if err != nil {
-		return refusal.New(refusal.Claim).Say("The team's tasks cannot be read at the moment; send the request again.").Because(err).Retry(time.Second)
+		return refusal.Later(refusal.Claim, err, "The team's tasks cannot be read")
 	}
 	return answer{status: http.StatusOK, header: jsonHeader(), body: tasks.ListBody(&page, filter, s.ID)}.write(w)
 }
@@ -167,7 +168,8 @@ func (p *polls) cancel(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	if !p.tasks.MayCancel(r.Context(), &claim) {
-		return refusal.New(refusal.Account).Say("The service's account, which all teams share, is at its rate of cancels; team %s has used its share; send the request again later.", s.Team).Retry(time.Second)
+		return refusal.New(refusal.Account).Say("The service's account, which all teams share, is at its rate of cancels; team %s has used "+
+			"its share; send the request again later.", s.Team).Retry(time.Second)
 	}
 	got, err := p.service.do(s, &claim, post, "tasks/"+s.task+"/cancel")
 	if err != nil {

@@ -266,7 +266,8 @@ func TestLogLineOfARequest(t *testing.T) {
 	if err := log.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"team":"search"`, `"endpoint":"text"`, `"model":"llm-max"`, `"usage":{"input_tokens":`, `"upstream_status":200`, fmt.Sprintf(`"bytes_in":%d`, len(textBody))} {
+	for _, want := range []string{`"team":"search"`, `"endpoint":"text"`, `"model":"llm-max"`, `"usage":{"input_tokens":`,
+		`"upstream_status":200`, fmt.Sprintf(`"bytes_in":%d`, len(textBody))} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s is not in %s", want, out.String())
 		}

@@ -118,7 +118,8 @@ func (p *passage) end() error {
 	case !errors.Is(p.failed, turn.ErrLate) && !errors.Is(p.failed, turn.ErrFull): // its key was revoked while it waited
 		return p.failed
 	}
-	return refusal.New(refusedFor(p.out.Resource)).Say("%s", p.out.Explain(p.failed, p.request)).Retry(p.out.Wait).KeepHeaders().Of(p.out.Scope)
+	return refusal.New(refusedFor(p.out.Resource)).Say("%s", p.out.Explain(p.failed, p.request)).Retry(p.out.Wait).KeepHeaders().
+		Of(p.out.Scope)
 }
 
 // late returns the refusal of the last try, with its wait shortened to what is left.

@@ -40,8 +40,9 @@ func TestOneAccountsQueueKeepsNobodyFromAnother(t *testing.T) {
 	}{
 		"each team has its own, which cools": {lines: []string{"id: a, teams: [search]", "id: b, teams: [shop]"}, cools: true},
 		"each team has its own, with a rate": {lines: []string{"id: a, teams: [search], " + once, "id: b, teams: [shop]"}},
-		"one may use both, and one cools":    {lines: []string{"id: a, region: x", "id: b, region: y"}, limits: []string{"regions: [x]"}, cools: true},
-		"one may use both, one has a rate":   {lines: []string{"id: a, region: x, " + once, "id: b, region: y"}, limits: []string{"regions: [x]"}},
+		"one may use both, and one cools": {lines: []string{"id: a, region: x", "id: b, region: y"}, limits: []string{"regions: [x]"},
+			cools: true},
+		"one may use both, one has a rate": {lines: []string{"id: a, region: x, " + once, "id: b, region: y"}, limits: []string{"regions: [x]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := shared(t, tt.lines, func(p *plan) { p.limits = tt.limits })
@@ -62,7 +63,8 @@ func TestOneAccountsQueueKeepsNobodyFromAnother(t *testing.T) {
 			got.wants(t, 429, "admit/account", "Throttling.RateQuota")
 			says := "1 request waits for the rate of requests of the service's account before this one, which would fit in about "
 			if tt.cools {
-				says = `1 request waits for the service's account, which the service told to wait with model \"llm-max\" before this one, which would be tried in about `
+				says = `1 request waits for the service's account, which the service told to wait with model \"llm-max\" before this one,` +
+					` which would be tried in about `
 			}
 			if !strings.Contains(got.body, says) {
 				t.Error(got.body)
@@ -85,9 +87,10 @@ func TestAFailoverOvertakesNobody(t *testing.T) {
 		"its bill":  {simulator.FaultError{Code: "Arrearage", Status: 400}, 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, clock := shared(t, []string{"id: a, region: x, weight: 1000", "id: b, region: y, rates: [{requests: {per: 50s, limit: 1}}]"}, func(p *plan) {
-				p.limits = []string{"regions: [y]"}
-			})
+			h, clock := shared(t, []string{"id: a, region: x, weight: 1000", "id: b, region: y, rates: [{requests: {per: 50s, limit: 1}}]"},
+				func(p *plan) {
+					p.limits = []string{"regions: [y]"}
+				})
 			h.sim.SetFault(simulator.Fault{Account: "a", On: simulator.EndpointModels, Error: &tt.fault})
 			h.asks(1)
 			waits := h.later("POST", textPath, textBody, "Prefer", "wait=60")
@@ -115,8 +118,9 @@ func TestARequestWaitsForAnyOfItsAccounts(t *testing.T) {
 	}{
 		"a rate, while the other cools":    {[]string{"id: a, rates: [{requests: {per: 2s, limit: 1}}], weight: 1000", "id: b"}, 2, "50", "a:1"},
 		"a pause, while the other is full": {[]string{"id: a, rates: [{requests: {per: 50s, limit: 1}}], weight: 1000", "id: b"}, 2, "2", "b:1"},
-		"the shorter of two rates":         {[]string{"id: a, rates: [{requests: {per: 2s, limit: 1}}]", "id: b, rates: [{requests: {per: 50s, limit: 1}}]"}, 2, "", "a:1"},
-		"a pause of the only one":          {[]string{"id: a, weight: 0", "id: b"}, 1, "2", "b:1"},
+		"the shorter of two rates": {[]string{"id: a, rates: [{requests: {per: 2s, limit: 1}}]",
+			"id: b, rates: [{requests: {per: 50s, limit: 1}}]"}, 2, "", "a:1"},
+		"a pause of the only one": {[]string{"id: a, weight: 0", "id: b"}, 1, "2", "b:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parallel(t)
@@ -157,7 +161,8 @@ func TestAnAccountThatComesBackIsTakenAtOnce(t *testing.T) {
 	}
 }
 
-// What time alone helps with is waited for, although a quota of another account is said to have room earlier; a refusal names the shorter wait.
+// What time alone helps with is waited for, although a quota of another account is said to have room earlier; a refusal names the shorter
+// wait.
 func TestAQuotaHidesNoRate(t *testing.T) {
 	h, _ := shared(t, []string{"id: a, weight: 1000, quotas: {requests: {day: 1}}", "id: b, rates: [{requests: {per: 40s, limit: 1}}]"})
 	h.sim.SetFault(simulator.Fault{Account: "a", On: simulator.EndpointModels, Stall: "before", Times: 1})
@@ -312,8 +317,8 @@ func TestAWaitBeyondTheClientsTimes(t *testing.T) {
 	}
 }
 
-// A request that waits goes by the accounts and the team in force when it is sent: it goes to no account that was drained or removed, or that is in
-// none of its team's regions any more, and takes another one without waiting for it.
+// A request that waits goes by the accounts and the team in force when it is sent: it goes to no account that was drained or removed, or
+// that is in none of its team's regions any more, and takes another one without waiting for it.
 func TestWhatWaitsGoesByTheAccountsInForce(t *testing.T) {
 	const once = "rates: [{requests: {per: 50s, limit: 1}}]"
 	before := []string{"id: a, region: x, " + once, "id: b, region: y, teams: [shop]"}
@@ -323,7 +328,8 @@ func TestWhatWaitsGoesByTheAccountsInForce(t *testing.T) {
 		},
 		"removed": func(t *testing.T, h *harness) { h.gateway.SetUpstream(accountsOf(t, "id: b, region: y")) },
 		"another region": func(t *testing.T, h *harness) {
-			h.gateway.Set(parse(t, strings.Replace(h.teamsDoc, "regions: [x]", "regions: [y]", 1)), accountsOf(t, "id: a, region: x, "+once, "id: b, region: y"))
+			h.gateway.Set(parse(t, strings.Replace(h.teamsDoc, "regions: [x]", "regions: [y]", 1)),
+				accountsOf(t, "id: a, region: x, "+once, "id: b, region: y"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

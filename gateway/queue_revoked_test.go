@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A request that waits is refused at once, as a new one would be, if its key is revoked or its team may not do any more what it asks for; and
-// then its team has none that waits. Other changes leave it where it is.
+// A request that waits is refused at once, as a new one would be, if its key is revoked or its team may not do any more what it asks for;
+// and then its team has none that waits. Other changes leave it where it is.
 func TestWhatWaitsIsRevokedWithItsKey(t *testing.T) {
 	for _, tt := range []struct {
 		about  string
@@ -21,8 +21,10 @@ func TestWhatWaitsIsRevokedWithItsKey(t *testing.T) {
 		{"the team is disabled", func(doc string) string {
 			return strings.Replace(doc, "id: search", "id: search\n    disabled: true", 1)
 		}, 401, "authenticate/key"},
-		{"the key is disabled", func(doc string) string { return strings.Replace(doc, "sha256:", "disabled: true\n        sha256:", 1) }, 401, "authenticate/key"},
-		{"the key is another team's", func(doc string) string { return strings.Replace(doc, "id: search", "id: finder", 1) }, 401, "authenticate/key"},
+		{"the key is disabled", func(doc string) string { return strings.Replace(doc, "sha256:", "disabled: true\n        sha256:", 1) }, 401,
+			"authenticate/key"},
+		{"the key is another team's", func(doc string) string { return strings.Replace(doc, "id: search", "id: finder", 1) }, 401,
+			"authenticate/key"},
 		{"the endpoint is taken away", func(doc string) string {
 			return strings.Replace(doc, "id: search", "id: search\n    endpoints: [image]", 1)
 		}, 403, "authenticate/endpoint"},

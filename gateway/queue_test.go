@@ -68,8 +68,8 @@ func queueOf(r reading) int {
 	return n
 }
 
-// A rate of a team, of its key or of the account, and places in flight, are waited for if the client or the team says so, for as long as the
-// client says.
+// A rate of a team, of its key or of the account, and places in flight, are waited for if the client or the team says so, for as long as
+// the client says.
 func TestRequestsWaitTheirTurn(t *testing.T) {
 	parallel(t)
 	const rate = "{requests: {per: 3s, limit: 1}}"
@@ -262,7 +262,8 @@ func TestTheQueueIsFullThenStops(t *testing.T) {
 	h.awaitWaiting("search", 2)
 	h.gateway.BeginStop()
 	for _, answer := range stay {
-		if got := <-answer; got.status != http.StatusServiceUnavailable || got.header.Get("Sluice-Refusal") != "serve/stopping" || got.header.Get("Retry-After") == "" {
+		if got := <-answer; got.status != http.StatusServiceUnavailable || got.header.Get("Sluice-Refusal") != "serve/stopping" ||
+			got.header.Get("Retry-After") == "" {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -305,7 +306,8 @@ func TestEveryGenerationWaits(t *testing.T) {
 	parallel(t)
 	h := build(t, func(p *plan) {
 		p.config.OpenAI, p.config.ForwardPaths = true, pathsOf("services/other")
-		p.limits = []string{"rates: {requests: {per: 1s, limit: 1}}", "endpoints: [text, multimodal, image, tasks, embeddings, other]", "queue: {wait: 5s}"}
+		p.limits = []string{"rates: {requests: {per: 1s, limit: 1}}", "endpoints: [text, multimodal, image, tasks, embeddings, other]",
+			"queue: {wait: 5s}"}
 		p.sim = simulator.Config{Keys: []string{upstreamKey}, TaskRate: -1}
 	})
 	h.ask("POST", textPath, textBody)
@@ -372,7 +374,8 @@ func TestPreferencesAreApplied(t *testing.T) {
 	h := build(t, limited("rates: {requests: {per: 1h, limit: 1}}", "queue: {wait: 20s}"))
 	h.ask("POST", textPath, textBody)
 	for _, tt := range []struct{ prefer, applied, says string }{
-		{"wait=30", "wait=30", "it fits in"}, {"wait=60", "wait=60", ""}, {"wait=61", "wait=60", ""}, {"wait=99999999999999999999", "wait=60", ""},
+		{"wait=30", "wait=30", "it fits in"}, {"wait=60", "wait=60", ""}, {"wait=61", "wait=60", ""},
+		{"wait=99999999999999999999", "wait=60", ""},
 		{"wait=0", "wait=0", ""}, {"wait=soon", "", ""}, {"wait=-5", "", ""}, {"wait=1.5", "", ""}, {"respond-async", "", ""}, {"", "", ""},
 	} {
 		got := h.ask("POST", textPath, textBody, "Prefer", tt.prefer)
@@ -385,7 +388,8 @@ func TestPreferencesAreApplied(t *testing.T) {
 
 // A quota of an account is not waited for, also if what holds the rest of it may soon end; an account that cools is.
 func TestAQuotaOfAnAccountIsNotWaitedFor(t *testing.T) {
-	for _, lines := range [][]string{{"id: a, quotas: {requests: {day: 1}}"}, {"id: a, quotas: {requests: {day: 1}}", `id: b, models: ["other-*"]`}} {
+	for _, lines := range [][]string{{"id: a, quotas: {requests: {day: 1}}"},
+		{"id: a, quotas: {requests: {day: 1}}", `id: b, models: ["other-*"]`}} {
 		h, _ := shared(t, lines)
 		h.sim.SetFault(simulator.Fault{On: simulator.EndpointModels, Stall: "before", Times: 1})
 		first := h.later("POST", textPath, textBody)

@@ -34,7 +34,8 @@ func TestRecordSaysWhyItWasRefused(t *testing.T) {
 		}
 		got, said := h.ask("POST", tt.path, tt.body, headers...), struct{ Message string }{}
 		record := h.records.await(t, n+1)[n]
-		if json.Unmarshal([]byte(got.body), &said) != nil || got.status != tt.status || record.Reason != strings.ReplaceAll(said.Message, `"parameters"`, `"…"`) || (said.Message != "") != (tt.status >= 400) {
+		if json.Unmarshal([]byte(got.body), &said) != nil || got.status != tt.status ||
+			record.Reason != strings.ReplaceAll(said.Message, `"parameters"`, `"…"`) || (said.Message != "") != (tt.status >= 400) {
 			t.Errorf("request %d: %d %s, the record says %q", n, got.status, got.body, record.Reason)
 		}
 		if diff := cmp.Diff(tt.limit, record.Limit); diff != "" {

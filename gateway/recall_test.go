@@ -86,13 +86,15 @@ func TestPrivatePollsLeaveRoomForTheEnd(t *testing.T) {
 
 // An encrypted poll does not learn that the service does not know the team's young task, or of another team's task.
 func TestPrivatePollsAreNotToldUnknown(t *testing.T) {
-	for _, answer := range []string{`{"output":{"task_id":"%s","task_status":"UNKNOWN"}}`, `{"output":{"task_id":"other","task_status":"SUCCEEDED"}}`} {
+	for _, answer := range []string{`{"output":{"task_id":"%s","task_status":"UNKNOWN"}}`,
+		`{"output":{"task_id":"other","task_status":"SUCCEEDED"}}`} {
 		h, clock := tasked(t)
 		id := h.create(t)
 		clock.move(6 * time.Second)
 		body := strings.Replace(answer, "%s", id, 1)
 		h.sim.SetFault(simulator.Fault{On: simulator.EndpointTask, Body: &body})
-		if got := h.poll(id, private...); got.status != 200 || got.member(t, "output", "task_status") != "PENDING" || !strings.Contains(got.header.Get("Cache-Status"), "stale") {
+		if got := h.poll(id, private...); got.status != 200 || got.member(t, "output", "task_status") != "PENDING" ||
+			!strings.Contains(got.header.Get("Cache-Status"), "stale") {
 			t.Errorf("%d %v %s", got.status, got.header, got.body)
 		}
 		if h.sim.Count(simulator.EndpointTask) != 1 {
@@ -110,7 +112,8 @@ func TestPrivatePollsAreNotToldUnknown(t *testing.T) {
 // The operator is told, once a minute, that the service does not know a young task or has an unknown word for its state. Polls and the
 // hold stay as they are.
 func TestTheOperatorIsToldOfTasksTheServiceDoesNotKnow(t *testing.T) {
-	unknown, odd, other := `{"output":{"task_id":"ID","task_status":"UNKNOWN"}}`, `{"output":{"task_id":"ID","task_status":"THINKING"}}`, `{"output":{"task_id":"other","task_status":"UNKNOWN"}}`
+	unknown, odd, other := `{"output":{"task_id":"ID","task_status":"UNKNOWN"}}`, `{"output":{"task_id":"ID","task_status":"THINKING"}}`,
+		`{"output":{"task_id":"other","task_status":"UNKNOWN"}}`
 	for name, tt := range map[string]struct {
 		fault   simulator.Fault
 		headers []string
@@ -140,7 +143,8 @@ func TestTheOperatorIsToldOfTasksTheServiceDoesNotKnow(t *testing.T) {
 				}
 			}
 			logged := strings.Count(h.log.String(), `"msg":"alarm"`)
-			if tt.code == "" && logged != 0 || tt.code != "" && (logged != 1 || !strings.Contains(h.log.String(), `"code":"`+tt.code+`","account":"main"`)) {
+			if tt.code == "" && logged != 0 || tt.code != "" && (logged != 1 ||
+				!strings.Contains(h.log.String(), `"code":"`+tt.code+`","account":"main"`)) {
 				t.Errorf("logged %d: %s", logged, h.log.String())
 			}
 			h.sim.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 404}})

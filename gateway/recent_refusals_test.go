@@ -101,7 +101,8 @@ func TestMemoForgetsWhenAChargeIsTaken(t *testing.T) {
 // The same holds for a request's settlement: here of four that the service refused, which cost no tokens.
 func TestMemoForgetsWhenARequestIsCharged(t *testing.T) {
 	h, _, balances, _ := lately(t, limited("quotas: {tokens: {day: 40}}"))
-	h.sim.SetFault(simulator.Fault{On: simulator.EndpointText, Times: 4, Error: &simulator.FaultError{Status: 400, Code: "InvalidParameter", Message: "no"}})
+	h.sim.SetFault(simulator.Fault{On: simulator.EndpointText, Times: 4,
+		Error: &simulator.FaultError{Status: 400, Code: "InvalidParameter", Message: "no"}})
 	balances.fall()
 	for range 4 {
 		h.ask("POST", textPath, textBody)
@@ -154,7 +155,8 @@ func TestMemoKeepsOnlyWhatCloses(t *testing.T) {
 // pictures. The same request again costs no look at the accounts.
 func TestARememberedRefusalIsRightForPictures(t *testing.T) {
 	for limits, row := range map[string]string{
-		"quotas: {images: {day: 3}}": "admit/quota", "rates: {images: {per: 1h, limit: 3}}": "admit/rate", "quotas: {images: {day: 3}, requests: {day: 1}}": "admit/quota",
+		"quotas: {images: {day: 3}}": "admit/quota", "rates: {images: {per: 1h, limit: 3}}": "admit/rate",
+		"quotas: {images: {day: 3}, requests: {day: 1}}": "admit/quota",
 	} {
 		h, balances := stopped(t, limits)
 		if got := h.ask("POST", imagePath, ofImages(3), async...); got.status != 200 {
@@ -167,7 +169,8 @@ func TestARememberedRefusalIsRightForPictures(t *testing.T) {
 			t.Errorf("%s: the accounts were called %d times, want 2", limits, n)
 		}
 		h.ask("POST", imagePath, ofImages(4), async...).wants(t, 400, "admit/never", "InvalidParameter")
-		if got := h.ask("POST", imagePath, ofImages(2), async...); got.status != 429 || strings.Contains(limits, "images: {day: 3}}") && !strings.Contains(got.body, "may cost 2") {
+		if got := h.ask("POST", imagePath, ofImages(2), async...); got.status != 429 ||
+			strings.Contains(limits, "images: {day: 3}}") && !strings.Contains(got.body, "may cost 2") {
 			t.Errorf("%s: %s", limits, got.body)
 		}
 	}
@@ -198,7 +201,8 @@ func TestARememberedRefusalSaysWhatHoldsForAll(t *testing.T) {
 		got := h.ask("POST", textPath, textBody, "Authorization", "Bearer "+h.keys[team])
 		got.wants(t, 429, "admit/house", "Throttling.AllocationQuota")
 		const says = "has 0 left of its quota tokens-day of 4; it resets in "
-		if !strings.Contains(got.body, says) || strings.Contains(got.body, "cost") || strings.Contains(got.body, "search") || got.header.Get("Ratelimit") != "" {
+		if !strings.Contains(got.body, says) || strings.Contains(got.body, "cost") || strings.Contains(got.body, "search") ||
+			got.header.Get("Ratelimit") != "" {
 			t.Errorf("%s: %v %s", team, got.header, got.body)
 		}
 	}

@@ -43,7 +43,8 @@ type reply struct {
 func (w *reply) begin(r *http.Request) {
 	w.alone = r.ProtoMajor == 1
 	w.written()
-	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && w.alone && server.WriteTimeout > 0 && server.WriteTimeout <= w.bounds.writeTimeout {
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && w.alone && server.WriteTimeout > 0 &&
+		server.WriteTimeout <= w.bounds.writeTimeout {
 		w.deadline = w.state.start.Add(server.WriteTimeout)
 	}
 }
@@ -81,10 +82,10 @@ var (
 func (w *reply) stamp(h http.Header, now time.Time) {
 	s := w.state
 	s.FirstByte = now.Sub(s.start)
-	h["Sluice-Request-Id"] = s.values.one(s.ID)
-	h["Server-Timing"] = s.values.one(wire.ServerTiming(s.FirstByte-s.away(), s.Queued))
+	h["Sluice-Request-Id"] = s.values.One(s.ID)
+	h["Server-Timing"] = s.values.One(wire.ServerTiming(s.FirstByte-s.away(), s.Queued))
 	if s.preferred {
-		h["Preference-Applied"] = s.values.one("wait=" + strconv.Itoa(int(s.patience/time.Second)))
+		h["Preference-Applied"] = s.values.One("wait=" + strconv.Itoa(int(s.patience/time.Second)))
 	}
 	h["Cache-Control"] = noStore
 	h["X-Content-Type-Options"] = noSniff
@@ -205,7 +206,7 @@ func (a answer) write(w *reply) error { return a.writeAt(w, w.bounds.now()) }
 func (a answer) writeAt(w *reply, now time.Time) error {
 	h := w.Header()
 	maps.Copy(h, a.header)
-	h["Content-Length"] = w.state.values.one(strconv.Itoa(len(a.body)))
+	h["Content-Length"] = w.state.values.One(strconv.Itoa(len(a.body)))
 	w.header(a.status, now)
 	_, _ = w.write(a.body, now) // the Record notes that the client left
 	return nil

@@ -16,7 +16,7 @@ func used(g *Gateway) *requestMemory {
 	c := new(requestMemory)
 	s, w := c.begin(g, httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", nil))
 	s.ID, s.Team, s.body = "id", "team", []byte("body")
-	s.values.one("value")
+	s.values.One("value")
 	s.exchange.Client, s.exchange.Listener = s.client, s
 	c.room.body.ReadCloser, c.room.judged.Model = http.NoBody, "model"
 	w.ended, w.wrote = true, true

@@ -12,6 +12,7 @@ import (
 	"sluice/gateway/billing"
 	"sluice/gateway/loads"
 	"sluice/gateway/upstream"
+	"sluice/gateway/wire"
 	"sluice/policy"
 	"sluice/policy/account"
 	"sluice/policy/limit"
@@ -36,9 +37,10 @@ type requestState struct {
 	body   []byte // the whole body; nil until it is read
 	lent   []byte // the pooled buffer of the body, which finish gives back
 
-	client    context.Context // ends when the client has left
-	start     time.Time
-	waited    time.Duration // time that Sluice did not need itself: for the client's sending, a wait that was wanted, or another request's exchange
+	client context.Context // ends when the client has left
+	start  time.Time
+	// time that Sluice did not need itself: for the client's sending, a wait that was wanted, or another request's exchange
+	waited    time.Duration
 	bodyEnded bool          // no more of the client's body will arrive
 	share     loads.Share   // its slot, and the team's memory that its body takes
 	slotless  bool          // it has no slot yet
@@ -78,7 +80,7 @@ type requestState struct {
 	verdict    account.Verdict  // what the answer says about the account
 	exchange   *upstream.Exchange
 	room       *room                 // more memory, for the exchange
-	values     values                // of headers
+	values     wire.Values           // of headers
 	clientSpan telemetry.Exchange    // its span and metrics
 	parameters *telemetry.Parameters // of its span; nil: the span is not recorded
 	stream     bool                  // the client wants a stream
@@ -113,28 +115,16 @@ type room struct {
 	body   upstream.Bounded // of the answer
 }
 
-// values makes the values of an answer's header, several with one allocation. net/http and wrappers of the answer may keep them
-// longer than the request lasts, so they are not reused.
-type values struct{ free []string }
-
-// one returns a list of one value, as a header has it.
-func (v *values) one(value string) []string {
-	if len(v.free) == 0 {
-		v.free = make([]string, 8) // as many as the answer to a team with limits has
-	}
-	list := v.free[:1:1]
-	list[0], v.free = value, v.free[1:]
-	return list
-}
-
 // ending returns the facts that decide what the request is charged.
 func (s *requestState) ending() billing.Ending {
 	kind := policy.Kind(s.Kind)
 	return billing.Ending{
 		Reading: &s.reading, Status: s.UpstreamStatus, Reached: s.exchange.Reached, Whole: s.exchange.Whole, Clean: s.exchange.Clean,
-		Forwarded: s.route.opaque() || nameless(s), Governed: s.route.reads.Governed(), Creates: s.creates, Claimed: s.claimed, Unclaimable: s.unclaimable,
-		Embeds:   kind.IsInput(),
-		Text:     s.guessed || kind == policy.KindText || kind == policy.KindChat || s.route.reads.Governed(), // a guess is a chat that may have made images
+		Forwarded: s.route.opaque() || nameless(s), Governed: s.route.reads.Governed(), Creates: s.creates, Claimed: s.claimed,
+		Unclaimable: s.unclaimable,
+		Embeds:      kind.IsInput(),
+		// a guess is a chat that may have made images
+		Text:     s.guessed || kind == policy.KindText || kind == policy.KindChat || s.route.reads.Governed(),
 		Pictures: s.size[limit.Images] > 0 && !s.guessed, Held: s.size, Input: s.inputTokens,
 	}
 }

@@ -110,7 +110,8 @@ func (rs *routes) find(method string, u *url.URL) (match, error) {
 		return match{}, refusal.New(refusal.Path).Say("This path is not served. The paths are those of the service below %s.", versionPrefix)
 	}
 	if m.route.method != "" && method != m.route.method || m.route.prefix && !slices.Contains(forwardMethods, method) {
-		return match{}, refusal.New(refusal.Method).Say("Method: given %s, allowed %s.", policy.Brief(method), allowed(m.route)).With("Allow", allowed(m.route))
+		return match{}, refusal.New(refusal.Method).Say("Method: given %s, allowed %s.", policy.Brief(method), allowed(m.route)).
+			With("Allow", allowed(m.route))
 	}
 	return m, nil
 }

@@ -11,13 +11,15 @@ import (
 
 // FuzzTaskID: a task's id never has more than the service's alphabet, whatever the path.
 func FuzzTaskID(f *testing.F) {
-	for _, seed := range []string{"a", "a/", "a/cancel", "%61", "..%2f", "a%2fcancel", "%252e", "a;b", "\xff", "a//", "a.b~c", ".", "..", "%2e%2e"} {
+	for _, seed := range []string{"a", "a/", "a/cancel", "%61", "..%2f", "a%2fcancel", "%252e", "a;b", "\xff", "a//", "a.b~c", ".", "..",
+		"%2e%2e"} {
 		f.Add(seed)
 	}
 	form := regexp.MustCompile(`^[A-Za-z0-9._~-]{1,256}$`)
 	rs := newRoutes([]route{{method: get, path: "tasks"}, {method: get, path: "tasks/{id}"}, {method: post, path: "tasks/{id}/cancel"}})
 	f.Fuzz(func(t *testing.T, rest string) {
-		if m, ok := rs.lookup(versionPrefix + "tasks/" + rest); ok && m.task != "" && (!form.MatchString(m.task) || m.task == "." || m.task == "..") {
+		if m, ok := rs.lookup(versionPrefix + "tasks/" + rest); ok && m.task != "" &&
+			(!form.MatchString(m.task) || m.task == "." || m.task == "..") {
 			t.Errorf("%q is taken for the id %q", rest, m.task)
 		}
 	})

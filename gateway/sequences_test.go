@@ -36,9 +36,10 @@ type sequences struct {
 	seen  map[string]int // outcomes of all sequences
 }
 
-// TestNoRequestIsExecutedTwice plays 700 sequences, with LONG=1 ten thousand, with -short a fifth. In none is a POST executed twice, or a task asked for at
-// an account that did not make it, and after each the service's bill of each account is the ledger's, to a nano of the currency. Where it
-// cannot be known what the service did, the bill is not less than what is known, and not more than what was held besides.
+// TestNoRequestIsExecutedTwice plays 700 sequences, with LONG=1 ten thousand, with -short a fifth. In none is a POST executed twice, or a
+// task asked for at an account that did not make it, and after each the service's bill of each account is the ledger's, to a nano of the
+// currency. Where it cannot be known what the service did, the bill is not less than what is known, and not more than what was held
+// besides.
 func TestNoRequestIsExecutedTwice(t *testing.T) {
 	all := 700
 	switch {
@@ -55,7 +56,8 @@ func TestNoRequestIsExecutedTwice(t *testing.T) {
 	}
 	t.Logf("%v", s.seen)
 	for outcome, least := range map[string]int{
-		"200": all, "429": all / 50, "502": all / 50, "503": all / 200, "cut": all / 50, "exact": all / 2, "doubtful": all / 10, "tasks": all / 5, "moved": all / 5,
+		"200": all, "429": all / 50, "502": all / 50, "503": all / 200, "cut": all / 50, "exact": all / 2, "doubtful": all / 10,
+		"tasks": all / 5, "moved": all / 5,
 	} {
 		if s.seen[outcome] < least && !testing.Short() {
 			t.Errorf("%s: %d, fewer than %d: the faults show nothing", outcome, s.seen[outcome], least)
@@ -135,9 +137,12 @@ func (s *sequences) rearrange() {
 
 // wrongs are what may be wrong with an account.
 var wrongs = []simulator.Fault{
-	{}, {}, {}, {}, throttled("", ""), throttled("", "3"), {Error: &simulator.FaultError{Status: 401, Plain: true}}, {Error: &simulator.FaultError{Code: "Arrearage", Status: 400}},
-	{Error: &simulator.FaultError{Status: 400}}, {Error: &simulator.FaultError{Status: 500}}, {Error: &simulator.FaultError{Status: 503}}, {Error: &simulator.FaultError{Code: "Throttling"}, After: 1},
-	{Drop: "close"}, {Drop: "reset"}, {Cut: "reset", After: 1}, {Cut: "close", After: 1}, {Cut: "close"}, {Task: &simulator.FaultTask{Outcome: "fail"}}, {Task: &simulator.FaultTask{Outcome: "partial"}},
+	{}, {}, {}, {}, throttled("", ""), throttled("", "3"), {Error: &simulator.FaultError{Status: 401, Plain: true}},
+	{Error: &simulator.FaultError{Code: "Arrearage", Status: 400}},
+	{Error: &simulator.FaultError{Status: 400}}, {Error: &simulator.FaultError{Status: 500}}, {Error: &simulator.FaultError{Status: 503}},
+	{Error: &simulator.FaultError{Code: "Throttling"}, After: 1},
+	{Drop: "close"}, {Drop: "reset"}, {Cut: "reset", After: 1}, {Cut: "close", After: 1}, {Cut: "close"},
+	{Task: &simulator.FaultTask{Outcome: "fail"}}, {Task: &simulator.FaultTask{Outcome: "partial"}},
 }
 
 // fail draws what is wrong with each account from now on.
@@ -294,7 +299,8 @@ func (s *sequences) billed(records []telemetry.Record) {
 		known, most := exact[id], exact[id].Plus(doubt[id])
 		for _, unit := range []int{limit.Tokens, limit.Images, limit.Spend} {
 			if bill[unit] < known[unit] || bill[unit] > most[unit] || known[unit]+estimated[id][unit] > most[unit] {
-				s.Errorf("the bill of %s is %v, the ledger has %v exactly and %v as estimated, of at most %v", id, bill, known, estimated[id], doubt[id])
+				s.Errorf("the bill of %s is %v, the ledger has %v exactly and %v as estimated, of at most %v", id, bill, known, estimated[id],
+					doubt[id])
 				break
 			}
 		}

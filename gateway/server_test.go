@@ -82,7 +82,9 @@ func TestHTTP2GoesOnAfterARefusal(t *testing.T) {
 		r.Body, r.ContentLength = body, 9
 		r.URL.Scheme, r.URL.Host = "https", server.Listener.Addr().String()
 		var got httptrace.GotConnInfo
-		r = r.WithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { got = info }}))
+		r = r.WithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+			got = info
+		}}))
 		resp, err := server.Client().Do(r)
 		if err != nil {
 			t.Fatal(err)

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
 	"sync"
 	"time"
 
@@ -70,7 +68,7 @@ func (u *service) outbound(out *http.Request, s *requestState) {
 	}
 	s.clientSpan.Begin(u.deps.Traces, u.deps.Metrics, u.spanInfo(s), x.Sent)
 	if parent := s.clientSpan.SentTraceparent(); parent != "" {
-		out.Header["Traceparent"] = s.values.one(parent)
+		out.Header["Traceparent"] = s.values.One(parent)
 	}
 }
 
@@ -95,15 +93,15 @@ func (s *requestState) target() *url.URL {
 func (u *service) receive(answer *http.Response, s *requestState, watch func(piece []byte)) error {
 	secrets := u.live.pool.Secrets()
 	secrets.CoverHeader(answer.Header, wire.InboundNames[:])
-	s.UpstreamID = first(answer.Header["X-Request-Id"])
+	s.UpstreamID = wire.First(answer.Header["X-Request-Id"])
 	if err := refusal.OfAnswer(answer, s.retryAfter); err != nil {
 		s.fault = refusal.As(err).Name
 		s.exchange.Abandon()
 		return err
 	}
 	wire.Inbound(answer.Header)
-	setRetry(answer, &s.values)
-	setLength(answer, &s.values)
+	s.values.SetRetry(answer.StatusCode, answer.Header)
+	s.values.SetLength(answer)
 	switch {
 	case answer.StatusCode >= http.StatusBadRequest: // read whole, because its text may quote the key or name the service's hosts
 		text, err := readWhole(answer)
@@ -133,7 +131,8 @@ func (u *service) failed(s *requestState, err error) error {
 func (u *service) do(s *requestState, claim *cache.Claim, method, path string) (answer, error) {
 	maker := u.live.pool.Of(claim.Account)
 	if maker == nil {
-		return answer{}, refusal.New(refusal.Unreachable).Say("The task's account at the service is not known to this gateway any more; the request was not sent.")
+		return answer{}, refusal.New(refusal.Unreachable).Say("The task's account at the service is not known to this gateway any more; the " +
+			"request was not sent.")
 	}
 	s.use(u.live.pool.Asks(maker))
 	out := (&http.Request{Method: method, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(s.exchangeContext())
@@ -182,30 +181,8 @@ func readWhole(answer *http.Response) ([]byte, error) {
 		return nil, refusal.New(refusal.Answer).Say("The service's answer was too long.")
 	}
 	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	setLength(answer, new(values))
+	new(wire.Values).SetLength(answer)
 	return text, nil
-}
-
-// setRetry tells the client to wait a moment if the service refuses for now and does not say for how long.
-func setRetry(answer *http.Response, room *values) {
-	refuses := answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusServiceUnavailable
-	if refuses && answer.Header["Retry-After"] == nil {
-		answer.Header["Retry-After"] = room.one(strconv.Itoa(wire.RetryAfter(time.Second, rand.Float64())))
-	}
-}
-
-// setLength sets Content-Length if the length is known, so that the answer is framed for the client as the service framed it.
-func setLength(answer *http.Response, room *values) {
-	if answer.ContentLength >= 0 {
-		answer.Header["Content-Length"] = room.one(strconv.FormatInt(answer.ContentLength, 10))
-	}
-}
-
-func first(values []string) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return values[0]
 }
 
 // cancelTask asks the service to cancel a task, without a client's request.
@@ -215,7 +192,10 @@ func (u *service) cancelTask(ctx context.Context, claim *cache.Claim) (answer, e
 
 // ownRequest is a request about a task that the gateway makes by itself.
 func (u *service) ownRequest(ctx context.Context, to *route, claim *cache.Claim) *requestState {
-	s := &requestState{service: u, match: match{route: to}, client: ctx, method: to.method, creation: claim.Trace, exchange: new(upstream.Exchange), room: new(room)}
+	s := &requestState{
+		service: u, match: match{route: to}, client: ctx, method: to.method, creation: claim.Trace,
+		exchange: new(upstream.Exchange), room: new(room),
+	}
 	s.Team, s.Task, s.Model, s.Label = claim.Team, claim.Task, claim.Model, u.live.label(claim.Model)
 	return s
 }

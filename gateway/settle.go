@@ -89,9 +89,10 @@ func (a *admission) report(s *requestState, charge *limit.Charge) {
 // streamedTask is a task that ended in the stream of its creation.
 func streamedTask(s *requestState, ended time.Time) *telemetry.Task {
 	return &telemetry.Task{
-		Request: s.ID, Creation: s.creation, Key: s.Key, ID: s.Task, Model: s.Model, Team: s.Team, Outcome: tasks.Outcome(cache.Status(s.reading.TaskStatus)),
-		Images: s.Cost.Amounts[limit.Images], Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated, SettledBy: tasks.ByStream, Account: s.Account,
-		Submitted: s.Time, Started: s.Time, Ended: ended,
+		Request: s.ID, Creation: s.creation, Key: s.Key, ID: s.Task, Model: s.Model, Team: s.Team,
+		Outcome: tasks.Outcome(cache.Status(s.reading.TaskStatus)),
+		Images:  s.Cost.Amounts[limit.Images], Usage: s.Usage, Cost: s.Cost, Held: s.Held, Estimated: s.Cost.Flag == telemetry.FlagEstimated,
+		SettledBy: tasks.ByStream, Account: s.Account, Submitted: s.Time, Started: s.Time, Ended: ended,
 	}
 }
 

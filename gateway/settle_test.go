@@ -40,7 +40,8 @@ func events(documents ...string) string {
 }
 
 func errorEvent(status int) string {
-	return fmt.Sprintf("id:1\nevent:error\n:HTTP_STATUS/%d\ndata:{\"code\":\"ModelUnavailable\",\"message\":\"m\",\"request_id\":\"r\"}\n\n", status)
+	return fmt.Sprintf("id:1\nevent:error\n:HTTP_STATUS/%d\ndata:{\"code\":\"ModelUnavailable\",\"message\":\"m\",\"request_id\":\"r\"}\n\n",
+		status)
 }
 
 // A complete 503 to a creation means that the service did nothing: the hold is given back immediately, as after a 429, and the
@@ -119,7 +120,8 @@ const picture = `{"type":"image","image":"https://pictures.example/1.png"}`
 
 // interleaved is a document of a stream of images; more is added to its output.
 func interleaved(images int, finish, more string) string {
-	return fmt.Sprintf(`{"output":{%s"choices":[{"finish_reason":%s,"message":{"role":"assistant","content":[%s]}}]},"usage":{"image_count":%d,"input_tokens":3},"request_id":"r"}`, more, finish, picture, images)
+	return fmt.Sprintf(`{"output":{%s"choices":[{"finish_reason":%s,"message":{"role":"assistant","content":[%s]}}]},`+
+		`"usage":{"image_count":%d,"input_tokens":3},"request_id":"r"}`, more, finish, picture, images)
 }
 
 // A stream of images on the asynchronous path may name no task: then its text is the only answer. If it is whole and has
@@ -136,7 +138,8 @@ func TestStreamWithoutATaskIsSettled(t *testing.T) {
 	}{
 		{"whole", says(200, streamType, one, nil), "1", "0", 0, "exact"},
 		{"whole, one document", says(200, "application/json", interleaved(1, `"stop"`, ""), nil), "1", "0", 0, "exact"},
-		{"whole, without usage", says(200, streamType, strings.ReplaceAll(one, `"usage"`, `"other"`), nil), "1", "0", 0, "exact"}, // its picture is counted
+		// its picture is counted
+		{"whole, without usage", says(200, streamType, strings.ReplaceAll(one, `"usage"`, `"other"`), nil), "1", "0", 0, "exact"},
 		{"fails after an image", says(200, streamType, events(interleaved(1, `"null"`, ""))+errorEvent(500), nil), "1", "0", 0, "exact"},
 		{"says nothing", says(200, streamType, events(`{"output":{},"request_id":"r"}`), nil), "0", "2", 1, ""},
 		{"cut", cuts(200, streamType, events(interleaved(1, `"null"`, ""))), "0", "2", 1, ""},
@@ -174,8 +177,8 @@ func TestCleanStreamOfATask(t *testing.T) {
 		held string
 		open int
 	}{
-		"no status":      {says(200, streamType, stream(""), map[string]string{"t1": task("t1", "SUCCEEDED", `,"usage":{"image_count":2}`)}), "1", "0", 0},
-		"unknown":        {says(200, streamType, stream(`"task_status":"UNKNOWN",`), nil), "1", "0", 0},
+		"no status": {says(200, streamType, stream(""), map[string]string{"t1": task("t1", "SUCCEEDED", `,"usage":{"image_count":2}`)}),
+			"1", "0", 0}, "unknown": {says(200, streamType, stream(`"task_status":"UNKNOWN",`), nil), "1", "0", 0},
 		"running":        {says(200, streamType, stream(`"task_status":"RUNNING",`), nil), "0", "2", 1},
 		"pending":        {says(200, streamType, stream(`"task_status":"PENDING",`), nil), "0", "2", 1},
 		"a word unknown": {says(200, streamType, stream(`"task_status":"THINKING",`), nil), "0", "2", 1},
@@ -211,7 +214,8 @@ func TestTaskInLargeFrames(t *testing.T) {
 		"runs on": {events(frame("RUNNING", `"null"`), frame("RUNNING", `"null"`)), "0", "2", 1},
 		"ended":   {events(frame("RUNNING", `"null"`), frame("SUCCEEDED", `"stop"`)), "2", "0", 0},
 	} {
-		h, clock := tasked(t, says(200, streamType, tt.stream, map[string]string{"t1": task("t1", "RUNNING", "")}), limited("quotas: {images: {day: 100}}"))
+		h, clock := tasked(t, says(200, streamType, tt.stream, map[string]string{"t1": task("t1", "RUNNING", "")}),
+			limited("quotas: {images: {day: 100}}"))
 		h.ask("POST", imagePath, interleavedBody, streamed()...)
 		if record := h.records.await(t, 1)[0]; record.Task != "t1" {
 			t.Errorf("%s: the line names the task %q", about, record.Task)
@@ -231,7 +235,8 @@ func TestTaskInLargeFrames(t *testing.T) {
 // one whose end may be a cut, unless it marked its own end.
 func TestCleanStreamIsExact(t *testing.T) {
 	said := func(finish string) string {
-		return events(`{"output":{"choices":[{` + finish + `"message":{"content":"some words of many letters, so that they are no three tokens","role":"assistant"}}]},"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}`)
+		return events(`{"output":{"choices":[{` + finish + `"message":{"content":"some words of many letters,` +
+			` so that they are no three tokens","role":"assistant"}}]},"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}`)
 	}
 	tail := `data:{"output":{"choices":[{"mess`
 	for _, tt := range []struct {

@@ -78,7 +78,8 @@ func (f *farStore) Exist(_ context.Context, team string, tasks []string) (map[st
 
 // far is a gateway whose stores allow four concurrent calls for each team.
 func far(t *testing.T) (*harness, *farStore) {
-	f := &farStore{begun: make(chan string, 100), proceed: make(chan struct{}), runs: map[string]int{}, most: map[string]int{}, tasks: map[string]bool{}}
+	f := &farStore{begun: make(chan string, 100), proceed: make(chan struct{}), runs: map[string]int{}, most: map[string]int{},
+		tasks: map[string]bool{}}
 	f.end = sync.OnceFunc(func() { close(f.proceed) })
 	h, _ := tasked(t, func(p *plan) {
 		f.Claims = cache.NewClaims(p.config.TaskTTL, p.now)
@@ -164,7 +165,8 @@ func TestPollsOfInventedIdsTakeNoOtherTeamsShare(t *testing.T) {
 		}
 	}
 	if f.most["search"] != 4 || f.runs["search"] != 0 || refused == 0 || f.crowded.Load() != int64(refused) {
-		t.Errorf("at most %d calls ran at once, want 4; %d run on; %d polls were refused, the bound was noted %d times", f.most["search"], f.runs["search"], refused, f.crowded.Load())
+		t.Errorf("at most %d calls ran at once, want 4; %d run on; %d polls were refused, the bound was noted %d times", f.most["search"],
+			f.runs["search"], refused, f.crowded.Load())
 	}
 }
 

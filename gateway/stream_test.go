@@ -85,8 +85,8 @@ func (s *eventsHarness) open(key string) (answer *http.Response, ended func() er
 	}
 }
 
-// A stream is a request as any other: refused in the service's form, one record, whose overhead is not the client's wait. It ends when a new
-// request of its client would be refused.
+// A stream is a request as any other: refused in the service's form, one record, whose overhead is not the client's wait. It ends when a
+// new request of its client would be refused.
 func TestStreamsOfEvents(t *testing.T) {
 	s := buildEvents(t)
 	s.ask("GET", eventsPath+"?types=nothing", "").wants(t, 400, "inspect/rules", "InvalidParameter")
@@ -115,7 +115,8 @@ func TestStreamsOfEvents(t *testing.T) {
 		t.Error("a removed team's stream:", err)
 	}
 	seen := s.records.await(t, 7)
-	if last := seen[len(seen)-1]; last.Status != 200 || last.Refusal != "" || last.Team != "shop" || last.Overhead > time.Second || last.Duration < last.Overhead {
+	if last := seen[len(seen)-1]; last.Status != 200 || last.Refusal != "" || last.Team != "shop" || last.Overhead > time.Second ||
+		last.Duration < last.Overhead {
 		t.Errorf("%+v", last)
 	}
 }
@@ -124,7 +125,8 @@ func TestStreamsOfEvents(t *testing.T) {
 func TestAStreamOfATeamWithModels(t *testing.T) {
 	s := buildEvents(t, limited("models: [\"llm-*\"]"))
 	answer, ended := s.open(s.keys["search"])
-	if _, err := s.outbox.Append(t.Context(), &event.Draft{Type: event.TaskSucceeded, Team: "search", Data: []byte(`{"task_id":"t"}`)}); err != nil {
+	if _, err := s.outbox.Append(t.Context(), &event.Draft{Type: event.TaskSucceeded, Team: "search",
+		Data: []byte(`{"task_id":"t"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	s.feed.Changed()

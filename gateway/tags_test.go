@@ -74,16 +74,19 @@ func TestTagQuotaRefuses(t *testing.T) {
 	for _, tag := range []string{"project=alpha,user=1", "user=2", "project=beta"} {
 		for n := range 2 {
 			got := ask(tag)
-			if want := `"requests-day-tag";r=` + []string{"1", "0"}[n] + ";t="; got.status != 200 || !strings.HasPrefix(got.header.Get("Ratelimit"), want) || got.header.Get("Ratelimit-Policy") != `"requests-day-tag";q=2;w=86400` {
+			if want := `"requests-day-tag";r=` + []string{"1", "0"}[n] + ";t="; got.status != 200 ||
+				!strings.HasPrefix(got.header.Get("Ratelimit"), want) || got.header.Get("Ratelimit-Policy") != `"requests-day-tag";q=2;w=86400` {
 				t.Fatalf("%s: %d %s, %s", tag, got.status, got.header.Get("Ratelimit-Policy"), got.header.Get("Ratelimit"))
 			}
 		}
 	}
 	h.records.await(t, 6)
 	for tag, want := range map[string]string{
-		"project=alpha": "Team search has 0 left of its quota requests-day-tag of 2 for project alpha, and this request may cost 1; it resets in ",
-		"user=3":        "Team search has 0 left of its quota requests-day-tag of 2 for requests without project, and this request may cost 1; it resets in ",
-		"":              "Team search has 0 left of its quota requests-day-tag of 2 for requests without project, and this request may cost 1; it resets in ",
+		"project=alpha": "Team search has 0 left of its quota requests-day-tag of 2 for project alpha, and this request may cost 1; it " +
+			"resets in ",
+		"user=3": "Team search has 0 left of its quota requests-day-tag of 2 for requests without project, and this request may cost " +
+			"1; it resets in ",
+		"": "Team search has 0 left of its quota requests-day-tag of 2 for requests without project, and this request may cost 1; it resets in ",
 	} {
 		got := ask(tag)
 		got.wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
@@ -94,7 +97,8 @@ func TestTagQuotaRefuses(t *testing.T) {
 	if got := ask("project=gamma"); got.status != 200 {
 		t.Errorf("another value: %d %s", got.status, got.body)
 	}
-	chat := h.ask("POST", "/v1/chat/completions", `{"model":"llm-max","messages":[{"role":"user","content":"Rivers."}]}`, "Sluice-Tag", "project=alpha")
+	chat := h.ask("POST", "/v1/chat/completions", `{"model":"llm-max","messages":[{"role":"user","content":"Rivers."}]}`, "Sluice-Tag",
+		"project=alpha")
 	if chat.status != 429 || !strings.Contains(chat.body, "for project alpha") || chat.header.Get("Sluice-Refusal") != "admit/quota" {
 		t.Errorf("by OpenAI's interface: %d %s", chat.status, chat.body)
 	}
@@ -184,10 +188,12 @@ func TestUsageOfTags(t *testing.T) {
 	}
 	h.records.await(t, 5)
 	list := h.tagLimits(t)
-	if len(list) != 2 || list[0].Tag != "alpha" || list[0].Used.String() != "2" || list[0].Left.String() != "7" || list[0].Unit != "requests" || list[0].Period != "day" || list[1].Tag != "" || list[1].Limit.String() != "9" {
+	if len(list) != 2 || list[0].Tag != "alpha" || list[0].Used.String() != "2" || list[0].Left.String() != "7" ||
+		list[0].Unit != "requests" || list[0].Period != "day" || list[1].Tag != "" || list[1].Limit.String() != "9" {
 		t.Errorf("%+v", list)
 	}
-	if got := h.ask("GET", "/sluice/v1/usage?tags&days=1", "", "Authorization", "Bearer "+h.keys["shop"]); !strings.Contains(got.body, `"tags":[]`) {
+	if got := h.ask("GET", "/sluice/v1/usage?tags&days=1", "", "Authorization", "Bearer "+h.keys["shop"]); !strings.Contains(got.body,
+		`"tags":[]`) {
 		t.Errorf("a team without such quotas: %s", got.body)
 	}
 }
@@ -202,7 +208,8 @@ func TestARememberedRefusalTellsNoValue(t *testing.T) {
 	for n, tag := range []string{"project=alpha", "project=beta"} {
 		got := h.ask("POST", textPath, textBody, "Sluice-Tag", tag)
 		got.wants(t, 429, "admit/quota", "Throttling.AllocationQuota")
-		if limits := got.header.Get("Ratelimit"); !strings.HasPrefix(limits, `"requests-day";r=0;t=`) || n > 0 && strings.Contains(limits, `-tag";r=5`) {
+		if limits := got.header.Get("Ratelimit"); !strings.HasPrefix(limits, `"requests-day";r=0;t=`) ||
+			n > 0 && strings.Contains(limits, `-tag";r=5`) {
 			t.Errorf("%s: %s", tag, limits)
 		}
 	}

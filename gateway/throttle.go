@@ -52,7 +52,8 @@ func newThrottle(loads *loads.Loads, queue *turn.Queue, now func() time.Time, re
 func (t *throttle) throttle(next handler) handler {
 	return func(w *reply, r *http.Request, s *requestState) error {
 		if wait := t.strikes.Out(s.Key); wait > 0 {
-			return refusal.New(refusal.Broken).Say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate, limit.WaitText(wait)).Retry(wait)
+			return refusal.New(refusal.Broken).Say("This key sent more than %d broken requests a second; the next is read in %s.", brokenRate,
+				limit.WaitText(wait)).Retry(wait)
 		}
 		s.patience, s.preferred = wire.PreferredWait(r.Header)
 		if !s.preferred {
@@ -101,13 +102,16 @@ func (t *throttle) remembered(w *reply, s *requestState) error {
 // asked is what the request asks for, as far as it is known.
 func (s *requestState) asked() repeats.Asked {
 	alike := repeats.Alike{Key: s.ledgerKey, Tag: s.tag, Model: s.Model, Creates: s.creates, Size: s.size}
-	return repeats.Asked{Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Inside: limit.LimitedInside(s.team, s.ledgerKey), Alike: alike}
+	return repeats.Asked{
+		Team: s.Team, Text: s.route.endpoint == policy.EndpointText, Inside: limit.LimitedInside(s.team, s.ledgerKey),
+		Alike: alike,
+	}
 }
 
 // notes reports whether a refusal of this request must be noted: it is the first attempt at pictures of a client that repeats. The
 // note makes the repetition a request of its own. Without it the repetition would get the task of an equal request. Noting needs the body.
 func (t *throttle) notes(r *http.Request, s *requestState) bool {
-	number, err := strconv.Atoi(first(r.Header[retryCount]))
+	number, err := strconv.Atoi(wire.First(r.Header[retryCount]))
 	return s.route.repeats && err == nil && number == 0 && len(r.Header["Idempotency-Key"]) == 0 && t.noted.Out(s.Key) == 0
 }
 
@@ -172,10 +176,13 @@ func (t *throttle) takeSlot(w *reply, s *requestState) (full limit.ScopeKind, ok
 func (t *throttle) refuseSlot(s *requestState, full limit.ScopeKind) error {
 	who, of, most, slots := "Team "+s.team.ID, "", t.loads.Most(limit.ScopeTeam, s.Team, s.team.Concurrent), turn.TeamSlots(s.Team)
 	if full == limit.ScopeKey {
-		who, of, most, slots = "Key "+s.ledgerKey, s.ledgerKey, t.loads.Most(limit.ScopeKey, s.ledgerKey, s.limits.Concurrent), turn.KeySlots(s.ledgerKey)
+		who, of, most, slots = "Key "+s.ledgerKey, s.ledgerKey, t.loads.Most(limit.ScopeKey, s.ledgerKey, s.limits.Concurrent),
+			turn.KeySlots(s.ledgerKey)
 	}
-	return refusal.New(refusal.Concurrent).Say("%s has %d %s in flight, which is its limit on this gateway; send the request again when one of them has ended.",
-		who, most, unit.Noun(most, "requests")).Retry(time.Second).Of(full).By(repeats.Slots(full, of, most)).Waits(turn.Refusal{Resource: slots, Wait: time.Second})
+	return refusal.New(refusal.Concurrent).Say("%s has %d %s in flight, which is its limit on this gateway; send the request again when "+
+		"one of them has ended.",
+		who, most, unit.Noun(most, "requests")).Retry(time.Second).Of(full).By(repeats.Slots(full, of, most)).
+		Waits(turn.Refusal{Resource: slots, Wait: time.Second})
 }
 
 // leaveSlot gives the request's slot back, to the next request that waits for one.

@@ -28,12 +28,15 @@ func TestTextPassesByteForByte(t *testing.T) {
 	if id := got.header.Get("Sluice-Request-Id"); !regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(id) {
 		t.Errorf("Sluice-Request-Id %q is no lower-case UUID", id)
 	}
-	if cc, st := got.header.Get("Cache-Control"), got.header.Get("Server-Timing"); cc != "private, no-store" || !regexp.MustCompile(`^sluice;dur=\d+\.\d$`).MatchString(st) {
+	if cc, st := got.header.Get("Cache-Control"), got.header.Get("Server-Timing"); cc != "private, no-store" ||
+		!regexp.MustCompile(`^sluice;dur=\d+\.\d$`).MatchString(st) {
 		t.Errorf("Cache-Control %q, Server-Timing %q", cc, st)
 	}
 	record := h.records.await(t, 1)[0]
-	if record.Team != "search" || record.Endpoint != "text" || record.Model != "llm-max" || record.Status != 200 || record.UpstreamStatus != 200 ||
-		record.UpstreamID != seen.ID || record.BytesIn != int64(len(textBody)) || record.BytesOut != int64(len(got.body)) || record.Refusal != "" {
+	if record.Team != "search" || record.Endpoint != "text" || record.Model != "llm-max" || record.Status != 200 ||
+		record.UpstreamStatus != 200 ||
+		record.UpstreamID != seen.ID || record.BytesIn != int64(len(textBody)) || record.BytesOut != int64(len(got.body)) ||
+		record.Refusal != "" {
 		t.Errorf("record %+v", record)
 	}
 }
@@ -42,7 +45,8 @@ func TestStreamPassesFrameByFrame(t *testing.T) {
 	h := build(t)
 	for _, headers := range [][]string{{"X-Service-SSE", "enable"}, {"x-service-sse", "Enable"}, {"Accept", "text/event-stream"}} {
 		got := h.ask("POST", textPath, textBody, headers...)
-		if ct := got.header.Get("Content-Type"); !strings.HasPrefix(ct, "text/event-stream") || !strings.HasPrefix(got.body, "id:1\nevent:result\n:HTTP_STATUS/200\ndata:{") {
+		if ct := got.header.Get("Content-Type"); !strings.HasPrefix(ct, "text/event-stream") ||
+			!strings.HasPrefix(got.body, "id:1\nevent:result\n:HTTP_STATUS/200\ndata:{") {
 			t.Errorf("%v: %s %.80q", headers, ct, got.body)
 		}
 	}
@@ -83,12 +87,15 @@ func TestTaskFromCreationToItsEnd(t *testing.T) {
 func TestListShowsOwnTasksOnly(t *testing.T) {
 	h := build(t)
 	mine := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
-	theirs := h.send(h.request("POST", imagePath, imageBody, "X-Service-Async", "enable", "Authorization", "Bearer "+h.keys["shop"])).member(t, "output", "task_id")
+	theirs := h.send(h.request("POST", imagePath, imageBody, "X-Service-Async", "enable", "Authorization", "Bearer "+h.keys["shop"])).
+		member(t, "output", "task_id")
 	got := h.ask("GET", tasksPath+"/", "")
-	if got.status != 200 || !strings.Contains(got.body, mine) || strings.Contains(got.body, theirs) || !strings.Contains(got.body, `"total":1,`) {
+	if got.status != 200 || !strings.Contains(got.body, mine) || strings.Contains(got.body, theirs) ||
+		!strings.Contains(got.body, `"total":1,`) {
 		t.Errorf("list %s", got.body)
 	}
-	if none := h.ask("GET", tasksPath+"?status=FAILED", ""); !strings.Contains(none.body, `"total":0,"data":[],"total_page":0,"page_no":1,"page_size":10`) {
+	if none := h.ask("GET", tasksPath+"?status=FAILED", ""); !strings.Contains(none.body,
+		`"total":0,"data":[],"total_page":0,"page_no":1,"page_size":10`) {
 		t.Errorf("list of failed tasks %s", none.body)
 	}
 	h.ask("GET", tasksPath+"?page_no=x&start_time=yesterday", "").wants(t, 400, "inspect/rules", "InvalidParameter")
@@ -99,7 +106,8 @@ func TestListShowsOwnTasksOnly(t *testing.T) {
 
 func TestForeignAndAbsentTasksAreOne404(t *testing.T) {
 	h := build(t)
-	theirs := h.send(h.request("POST", imagePath, imageBody, "X-Service-Async", "enable", "Authorization", "Bearer "+h.keys["shop"])).member(t, "output", "task_id")
+	theirs := h.send(h.request("POST", imagePath, imageBody, "X-Service-Async", "enable", "Authorization", "Bearer "+h.keys["shop"])).
+		member(t, "output", "task_id")
 	before := len(h.sim.Requests())
 	strip := func(r reading) string { return strings.ReplaceAll(r.body, r.header.Get("Sluice-Request-Id"), "") }
 	for _, suffix := range []string{"", "/", "/cancel", "/cancel/"} {
@@ -126,7 +134,8 @@ func TestCancel(t *testing.T) {
 	if got := h.ask("POST", tasksPath+"/"+id+"/cancel", ""); got.status != 200 || got.header.Get("Sluice-Refusal") != "" {
 		t.Fatalf("cancel of a waiting task: %d %s", got.status, got.body)
 	}
-	if got := h.ask("POST", tasksPath+"/"+id+"/cancel/", ""); got.status != 400 || got.member(t, "code") != "UnsupportedOperation" || got.header.Get("Sluice-Refusal") != "" {
+	if got := h.ask("POST", tasksPath+"/"+id+"/cancel/", ""); got.status != 400 || got.member(t, "code") != "UnsupportedOperation" ||
+		got.header.Get("Sluice-Refusal") != "" {
 		t.Errorf("cancel of an ended task: %d %s", got.status, got.body)
 	}
 }
@@ -141,7 +150,8 @@ func TestPollServesTheLastAnswerWhileUpstreamFails(t *testing.T) {
 	} {
 		h.sim.SetFault(fault)
 		got := h.ask("GET", tasksPath+"/"+id, "")
-		if got.status != 200 || got.member(t, "output", "task_id") != id || !strings.HasSuffix(got.header.Get("Cache-Status"), ";detail=stale") || got.header.Get("Age") == "" {
+		if got.status != 200 || got.member(t, "output", "task_id") != id ||
+			!strings.HasSuffix(got.header.Get("Cache-Status"), ";detail=stale") || got.header.Get("Age") == "" {
 			t.Errorf("%+v: %d %s %v", fault, got.status, got.body, got.header)
 		}
 	}
@@ -162,7 +172,8 @@ func TestPythonLibraryStreamsImages(t *testing.T) {
 		headers := append([]string{"X-Service-SSE", "enable", "Accept", "text/event-stream", "X-Accel-Buffering", "no",
 			"x-service-sdk-client", "python-sdk/2.0.2/aigc", "Content-Type", "application/json; charset=utf-8"}, tt.more...)
 		got := h.ask("POST", tt.path, `{"model":"gen2.6-image","parameters":`+tt.parameters+`,`+messages, headers...)
-		if got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") || strings.Contains(got.body, "event:error") {
+		if got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") ||
+			strings.Contains(got.body, "event:error") {
 			t.Fatalf("%s: %d %.300s", tt.path, got.status, got.body)
 		}
 		if warning := got.header.Get("Sluice-Warning"); warning != `image.interleave.stream.absent;given="nothing"` {

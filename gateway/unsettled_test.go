@@ -68,7 +68,8 @@ func (h *harness) settlements() string {
 	page := httptest.NewRecorder()
 	h.tells.Metrics.Handler().ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
 	var list []string
-	for _, m := range regexp.MustCompile(`(?m)^sluice_settlements_total\{.*outcome="([^"]+)".*\} (\d+)`).FindAllStringSubmatch(page.Body.String(), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^sluice_settlements_total\{.*outcome="([^"]+)".*\} (\d+)`).
+		FindAllStringSubmatch(page.Body.String(), -1) {
 		list = append(list, m[1]+" "+m[2])
 	}
 	return strings.Join(list, ", ")

@@ -100,7 +100,8 @@ func TestLeftAfterAnyFrame(t *testing.T) {
 							if n == frames {
 								finish = `"stop"`
 							}
-							_, _ = fmt.Fprintf(w, "data:{\"output\":{\"choices\":[{\"finish_reason\":%s,\"message\":{\"content\":\"some words \",\"role\":\"assistant\"}}]}%s}\n\n", finish, tt.at(n))
+							_, _ = fmt.Fprintf(w, "data:{\"output\":{\"choices\":[{\"finish_reason\":%s,\"message\":{\"content\":\"some words "+
+								"\",\"role\":\"assistant\"}}]}%s}\n\n", finish, tt.at(n))
 							_ = http.NewResponseController(w).Flush()
 						}
 						if after == frames {
@@ -127,7 +128,8 @@ func TestLeftAfterAnyFrame(t *testing.T) {
 				}
 				close(left)
 				record := h.records.await(t, 1)[0]
-				if got := record.Cost; got.Flag != tt.flag || tt.want > 0 && got.Amounts[limit.Tokens] != tt.want || got.Amounts[limit.Tokens] <= 0 || got.Amounts[limit.Tokens] > record.Held.Amounts[limit.Tokens] {
+				if got := record.Cost; got.Flag != tt.flag || tt.want > 0 && got.Amounts[limit.Tokens] != tt.want || got.Amounts[limit.Tokens] <= 0 ||
+					got.Amounts[limit.Tokens] > record.Held.Amounts[limit.Tokens] {
 					t.Errorf("left after %d frames: charged %+v, held %+v; want %d, %s", after, got, record.Held, tt.want, tt.flag)
 				}
 			}

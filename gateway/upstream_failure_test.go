@@ -154,10 +154,12 @@ func TestUpstreamsRefusalsPass(t *testing.T) {
 	for _, tt := range []struct {
 		status int
 		code   string
-	}{{429, "Throttling.RateQuota"}, {503, "ModelUnavailable"}, {400, "DataInspectionFailed"}, {403, "AccessDenied"}, {500, "InternalError"}, {404, "ModelNotFound"}} {
+	}{{429, "Throttling.RateQuota"}, {503, "ModelUnavailable"}, {400, "DataInspectionFailed"}, {403, "AccessDenied"}, {500, "InternalError"},
+		{404, "ModelNotFound"}} {
 		h.sim.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: tt.status, Code: tt.code}, RetryAfter: "7"})
 		got := h.ask("POST", textPath, textBody)
-		if got.status != tt.status || got.header.Get("Retry-After") != "7" || got.header.Get("Sluice-Refusal") != "" || !strings.HasPrefix(got.body, `{"code":"`+tt.code+`"`) {
+		if got.status != tt.status || got.header.Get("Retry-After") != "7" || got.header.Get("Sluice-Refusal") != "" ||
+			!strings.HasPrefix(got.body, `{"code":"`+tt.code+`"`) {
 			t.Errorf("%d %v %s", got.status, got.header, got.body)
 		}
 	}
@@ -167,13 +169,17 @@ func TestUpstreamsRefusalsPass(t *testing.T) {
 func TestNothingIsSentTwice(t *testing.T) {
 	parallel(t)
 	faults := map[string]simulator.Fault{
-		"none": {}, "drop": {Drop: "close"}, "drop by reset": {Drop: "reset"}, "cut": {Cut: "close", After: 1}, "cut by reset": {Cut: "reset", After: 1}, "status 500": {Error: &simulator.FaultError{Status: 500}},
-		"status 503": {Error: &simulator.FaultError{Status: 503}}, "redirect": {Redirect: "/api/v1/elsewhere"}, "upgrade": {Upgrade: true}, "gzip": {Gzip: true}, "not JSON": {Body: new("<html>")},
-		"empty": {Body: new("")}, "other task": {TaskID: "another"}, "no usage": {NoUsage: true}, "endless": {Endless: true, PadBytes: 64 << 10}, "many 103": {Informational: 100}, "stall": {Stall: "before"},
+		"none": {}, "drop": {Drop: "close"}, "drop by reset": {Drop: "reset"}, "cut": {Cut: "close", After: 1},
+		"cut by reset": {Cut: "reset", After: 1}, "status 500": {Error: &simulator.FaultError{Status: 500}},
+		"status 503": {Error: &simulator.FaultError{Status: 503}}, "redirect": {Redirect: "/api/v1/elsewhere"}, "upgrade": {Upgrade: true},
+		"gzip": {Gzip: true}, "not JSON": {Body: new("<html>")},
+		"empty": {Body: new("")}, "other task": {TaskID: "another"}, "no usage": {NoUsage: true}, "endless": {Endless: true, PadBytes: 64 << 10},
+		"many 103": {Informational: 100}, "stall": {Stall: "before"},
 	}
 	requests := []struct{ endpoint, path, body, header, value string }{
 		{simulator.EndpointText, textPath, textBody, "X-A", "a"}, {simulator.EndpointText, textPath, textBody, "X-Service-SSE", "enable"},
-		{simulator.EndpointMultimodal, multimodalPath, syncBody, "Idempotency-Key", "k"}, {simulator.EndpointImage, imagePath, imageBody, "X-Service-Async", "enable"},
+		{simulator.EndpointMultimodal, multimodalPath, syncBody, "Idempotency-Key", "k"},
+		{simulator.EndpointImage, imagePath, imageBody, "X-Service-Async", "enable"},
 		{simulator.EndpointSynthesis, olderPath, olderBody, "X-Service-Async", "enable"},
 	}
 	for name, fault := range faults {
@@ -206,7 +212,8 @@ func TestNothingIsSentTwice(t *testing.T) {
 func TestCreationThatBreaks(t *testing.T) {
 	h := build(t)
 	for name, fault := range map[string]simulator.Fault{
-		"dropped": {Drop: "reset"}, "cut": {Cut: "close", After: 1}, "not JSON": {Body: new("<html>")}, "empty": {Body: new("{}")}, "endless": {Endless: true, PadBytes: 5 << 20},
+		"dropped": {Drop: "reset"}, "cut": {Cut: "close", After: 1}, "not JSON": {Body: new("<html>")}, "empty": {Body: new("{}")},
+		"endless": {Endless: true, PadBytes: 5 << 20},
 	} {
 		h.sim.SetFault(fault)
 		got := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable")
@@ -217,7 +224,8 @@ func TestCreationThatBreaks(t *testing.T) {
 }
 
 // storyBody creates a task whose answer is a stream.
-const storyBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A story in pictures"}]}]},"parameters":{"enable_interleave":true,"stream":true,"max_images":2}}`
+const storyBody = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"A story in pictures"}]}]},` +
+	`"parameters":{"enable_interleave":true,"stream":true,"max_images":2}}`
 
 // A task that arrives as a stream is claimed by its first frame.
 func TestStreamedCreationIsClaimed(t *testing.T) {
@@ -430,7 +438,8 @@ func TestConnectionsThatAreNotUsedAgain(t *testing.T) {
 			})
 			h := build(t, func(p *plan) { p.address = "http://" + address })
 			for range 2 {
-				if got := h.ask("POST", textPath, textBody); got.status/100 != 2 || strings.Contains(got.body, "evil") || got.err != nil || got.header.Get("Set-Cookie") != "" {
+				if got := h.ask("POST", textPath, textBody); got.status/100 != 2 || strings.Contains(got.body, "evil") || got.err != nil ||
+					got.header.Get("Set-Cookie") != "" {
 					t.Errorf("%d %q %v", got.status, got.body, got.err)
 				}
 			}
@@ -462,7 +471,8 @@ func TestEarlyAnswerToALargeBody(t *testing.T) {
 				})
 				defer close(done)
 				for range 3 {
-					if got := h.ask("POST", textPath, large(8<<20)); got.status != http.StatusRequestEntityTooLarge || got.header.Get("Sluice-Refusal") != "" || got.body != text {
+					if got := h.ask("POST", textPath, large(8<<20)); got.status != http.StatusRequestEntityTooLarge ||
+						got.header.Get("Sluice-Refusal") != "" || got.body != text {
 						t.Errorf("%d %s", got.status, got.body)
 					}
 				}

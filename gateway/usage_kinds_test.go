@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestLedgerByKind: with kinds a team reads its ledger by what each item of the bill was for: the requests of a row, then the quantity, price
-// and money of each kind, which together are the row's. Without it the rows are as before, and another team's stay unseen.
+// TestLedgerByKind: with kinds a team reads its ledger by what each item of the bill was for: the requests of a row, then the quantity,
+// price and money of each kind, which together are the row's. Without it the rows are as before, and another team's stay unseen.
 func TestLedgerByKind(t *testing.T) {
 	const answer = `{"output":{"text":"Hi","finish_reason":"stop"},"request_id":"r",` +
 		`"usage":{"input_tokens":100,"output_tokens":10,"cached_tokens":60,"output_tokens_details":{"reasoning_tokens":7}}}`
@@ -30,7 +30,8 @@ func TestLedgerByKind(t *testing.T) {
 			kind         string
 			tokens       int
 			price, spend string // the spend of one request and of two
-		}{{"input", 40, "1000", "0.04 0.08"}, {"cached", 60, "200", "0.012 0.024"}, {"output", 3, "2000", "0.006 0.012"}, {"thinking", 7, "4000", "0.028 0.056"}} {
+		}{{"input", 40, "1000", "0.04 0.08"}, {"cached", 60, "200", "0.012 0.024"}, {"output", 3, "2000", "0.006 0.012"},
+			{"thinking", 7, "4000", "0.028 0.056"}} {
 			want = append(want, fmt.Sprintf(`%s"kind":%q,"unit":"tokens","used":%d,"estimated":0,"price":%s,"spend":%s,"estimated_spend":0}`,
 				head, k.kind, k.tokens*(n+1), k.price, strings.Fields(k.spend)[n]))
 		}
@@ -45,7 +46,8 @@ func TestLedgerByKind(t *testing.T) {
 	if rows, _ := h.ledgerOf(t, "search", "?days=30"); len(rows) != 6 {
 		t.Errorf("without kinds: %q", rows)
 	}
-	if got := h.ask("GET", "/sluice/v1/usage?days=30&kinds", "", "Authorization", "Bearer "+h.keys["shop"]); !strings.Contains(got.body, `"ledger":[]`) {
+	if got := h.ask("GET", "/sluice/v1/usage?days=30&kinds", "", "Authorization", "Bearer "+h.keys["shop"]); !strings.Contains(got.body,
+		`"ledger":[]`) {
 		t.Errorf("another team: %s", got.body)
 	}
 	if got := h.ask("GET", "/sluice/v1/usage?kinds", ""); strings.Contains(got.body, "ledger") {

@@ -26,13 +26,16 @@ func TestUsage(t *testing.T) {
 	task := h.ask("POST", imagePath, imageBody, "X-Service-Async", "enable").member(t, "output", "task_id")
 	got := h.ask("GET", "/sluice/v1/usage", "")
 	id := got.header.Get("Sluice-Request-Id")
-	if got.status != 200 || !strings.HasPrefix(got.body, `{"request_id":"`+id+`","team":"search","models":["llm-*","gen2.6-*"],"endpoints":["text","multimodal","image","tasks","embeddings"],"limits":[{"unit":"requests","period":"1m","limit":60,"used":1,"held":0,"left":19,"reset":"`) {
+	if got.status != 200 || !strings.HasPrefix(got.body, `{"request_id":"`+id+
+		`","team":"search","models":["llm-*","gen2.6-*"],"endpoints":["text","multimodal","image","tasks","embeddings"],`+
+		`"limits":[{"unit":"requests","period":"1m","limit":60,"used":1,"held":0,"left":19,"reset":"`) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	for _, want := range []string{
 		`{"unit":"requests","period":"month","limit":100,"used":0,"held":1,"left":99,"reset":"`,
 		`{"unit":"images","period":"day","limit":8,"used":0,"held":1,"left":7,"reset":"`,
-		`"concurrent":{"limit":4,"used":0}`, `"open_tasks":{"limit":3,"used":1,"tasks":[{"task_id":"` + task + `","model":"gen2.6-image","status":"PENDING"}]}}`,
+		`"concurrent":{"limit":4,"used":0}`, `"open_tasks":{"limit":3,"used":1,"tasks":[{"task_id":"` + task +
+			`","model":"gen2.6-image","status":"PENDING"}]}}`,
 	} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("%s is missing in %s", want, got.body)
@@ -49,9 +52,11 @@ func TestUsage(t *testing.T) {
 // TestNoLimitIsNull: a missing limit is null, not 0: a quota of 0 admits nothing.
 func TestNoLimitIsNull(t *testing.T) {
 	h := build(t, limited("quotas: {images: {day: 0}}"))
-	for team, limits := range map[string]string{"shop": `[]`, "search": `[{"unit":"images","period":"day","limit":0,"used":0,"held":0,"left":0,"reset":"`} {
+	for team, limits := range map[string]string{"shop": `[]`, "search": `[{"unit":"images","period":"day","limit":0,"used":0,"held":0,` +
+		`"left":0,"reset":"`} {
 		got := h.ask("GET", "/sluice/v1/usage", "", "Authorization", "Bearer "+h.keys[team])
-		if !strings.Contains(got.body, `"limits":`+limits) || !strings.Contains(got.body, `"concurrent":{"limit":null,"used":0},"open_tasks":{"limit":null,"used":0,"tasks":[]}`) {
+		if !strings.Contains(got.body, `"limits":`+limits) || !strings.Contains(got.body,
+			`"concurrent":{"limit":null,"used":0},"open_tasks":{"limit":null,"used":0,"tasks":[]}`) {
 			t.Errorf("team %s: %s", team, got.body)
 		}
 	}
@@ -162,7 +167,8 @@ func TestLedgerOfTheTeam(t *testing.T) {
 		if diff := cmp.Diff(want, rows); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
 		}
-		if empty := strings.Contains(got.body, `"ledger":[]`); empty != (want == nil && query != "") || query == "" && strings.Contains(got.body, "ledger") {
+		if empty := strings.Contains(got.body, `"ledger":[]`); empty != (want == nil && query != "") ||
+			query == "" && strings.Contains(got.body, "ledger") {
 			t.Errorf("%s: %s", query, got.body)
 		}
 	}
@@ -171,7 +177,9 @@ func TestLedgerOfTheTeam(t *testing.T) {
 		t.Fatalf("%v, %v", rows, err)
 	}
 	_, got := h.ledgerOf(t, "search", "?days=1")
-	if end := fmt.Sprintf(`"ledger":[{"day":"%[1]s","model":"llm-2","endpoint":"text","unit":"requests","used":1,"estimated":0},{"day":"%[1]s","model":"llm-2","endpoint":"text","unit":"tokens","used":%[2]d,"estimated":0}]}`, day(2), rows[0].Used[limit.Tokens]); !strings.HasSuffix(got.body, end) {
+	if end := fmt.Sprintf(`"ledger":[{"day":"%[1]s","model":"llm-2","endpoint":"text","unit":"requests","used":1,"estimated":0},`+
+		`{"day":"%[1]s","model":"llm-2","endpoint":"text","unit":"tokens","used":%[2]d,"estimated":0}]}`, day(2),
+		rows[0].Used[limit.Tokens]); !strings.HasSuffix(got.body, end) {
 		t.Errorf("%s\nends not with\n%s", got.body, end)
 	}
 	if rows, _ := h.ledgerOf(t, "shop", "?days=1"); len(rows) != 2 || !strings.Contains(rows[1], "llm-image-2.0 multimodal images") {
@@ -322,7 +330,8 @@ func TestLedgerOfTooManyRows(t *testing.T) {
 	for range 2 {
 		got := h.ask("GET", "/sluice/v1/usage?days=30", "")
 		got.wants(t, 400, "inspect/rules", "InvalidParameter")
-		if said := got.member(t, "message"); said != "days: given 30 with more than 5000 rows of a day, a model and an endpoint, allowed 5000: ask for fewer days" {
+		if said := got.member(t, "message"); said != "days: given 30 with more than 5000 rows of a day, a model and an endpoint, allowed "+
+			"5000: ask for fewer days" {
 			t.Error(said)
 		}
 	}
@@ -339,7 +348,8 @@ func TestUsageOfARaisedTeam(t *testing.T) {
 	h.gateway.SetTeams(raised)
 	body := regexp.MustCompile(`"reset":"[^"]+"`).ReplaceAllString(h.ask("GET", "/sluice/v1/usage", "").body, `"reset":"R"`)
 	want := `"limits":[{"unit":"images","period":"day","limit":8,"used":0,"held":0,"left":8,"reset":"R"},{"unit":"spend","period":"day",` +
-		`"limit":3,"used":0,"held":0,"left":3,"reset":"R","base":2.5,"raises":[{"amount":0.5,"until":"` + until.Format(time.RFC3339) + `","reason":"launch"}]}]`
+		`"limit":3,"used":0,"held":0,"left":3,"reset":"R","base":2.5,"raises":[{"amount":0.5,"until":"` + until.Format(time.RFC3339) +
+		`","reason":"launch"}]}]`
 	if !strings.Contains(body, want) {
 		t.Errorf("%s is missing in %s", want, body)
 	}

@@ -25,11 +25,13 @@ func TestHeaders(t *testing.T) {
 		{"both in one", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"enable, enable"}}, editBody(""), "header.async"},
 		{"true", policy.Call{Endpoint: policy.EndpointImage, Async: []string{"true"}}, editBody(""), "header.async"},
 		{"empty", policy.Call{Endpoint: policy.EndpointImage, Async: []string{""}}, editBody(""), "header.async"},
-		{"absent on an older family", policy.Call{Endpoint: policy.EndpointImage, Older: true}, `{"model":"m","input":{"prompt":"a"}}`, "header.async"},
+		{"absent on an older family", policy.Call{Endpoint: policy.EndpointImage, Older: true}, `{"model":"m","input":{"prompt":"a"}}`,
+			"header.async"},
 		{"on a text", policy.Call{Endpoint: policy.EndpointText, Async: []string{"enable"}}, text, "header.async"},
 		{"disable on a text", policy.Call{Endpoint: policy.EndpointText, Async: []string{"disable"}}, text, ""},
 		{"on a synchronous image", policy.Call{Endpoint: policy.EndpointMultimodal, Async: []string{"enable"}}, syncBody(""), "header.async"},
-		{"on an interleaved stream", policy.Call{Endpoint: policy.EndpointMultimodal, Async: []string{"enable"}, SSE: []string{"enable"}}, interleaveBody(""), "header.async"},
+		{"on an interleaved stream", policy.Call{Endpoint: policy.EndpointMultimodal, Async: []string{"enable"}, SSE: []string{"enable"}},
+			interleaveBody(""), "header.async"},
 		{"streams", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"ENABLE"}}, text, ""},
 		{"does not stream", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"Disable"}}, text, ""},
 		{"streams by true", policy.Call{Endpoint: policy.EndpointText, SSE: []string{"true"}}, text, "header.sse"},
@@ -89,7 +91,8 @@ func TestInterleavedStreamsByHeaderOrAccept(t *testing.T) {
 	} {
 		for endpoint, async := range map[policy.Endpoint][]string{policy.EndpointMultimodal: nil, policy.EndpointImage: {"enable"}} {
 			tt.call.Endpoint, tt.call.Async = endpoint, async
-			if got := strings.Join(ids(judged(t, &families, tt.call, itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`+tt.stream))), " "); got != tt.want {
+			if got := strings.Join(ids(judged(t, &families, tt.call, itemsBody("gen2.6-image", oneImage, `"enable_interleave":true`+tt.stream))),
+				" "); got != tt.want {
 				t.Errorf("%s, SSE %v, Accept %q%s: broke %q, want %q", endpoint, tt.call.SSE, tt.call.Accept, tt.stream, got, tt.want)
 			}
 		}
@@ -131,11 +134,16 @@ func TestFindingsNameTheServicesHeaders(t *testing.T) {
 	}
 	for _, tt := range []struct{ header, parameters, want string }{
 		{"", sync, "X-Acme2-Async: given nothing, allowed enable where a task is created, elsewhere disable or no such header (header.async)"},
-		{"X-Other-Async", sync, "X-Acme2-Async: given X-Other-Async in its place, allowed enable where a task is created, elsewhere disable or no such header (header.async)"},
-		{"x-other-ASYNC", sync, "X-Acme2-Async: given x-other-ASYNC in its place, allowed enable where a task is created, elsewhere disable or no such header (header.async)"},
-		{"X-" + strings.Repeat("o", 99) + "-Async", sync, "X-Acme2-Async: given X-" + strings.Repeat("o", 62) + "... in its place, allowed enable where a task is created, elsewhere disable or no such header (header.async)"},
-		{"", interleaved, "parameters.stream: given no such header, allowed the header X-Acme2-SSE: enable, and stream true beside it (image.interleave.stream)"},
-		{"X-Other-Sse", interleaved, "parameters.stream: given X-Other-Sse in its place, allowed the header X-Acme2-SSE: enable, and stream true beside it (image.interleave.stream)"},
+		{"X-Other-Async", sync, "X-Acme2-Async: given X-Other-Async in its place, allowed enable where a task is created, elsewhere disable " +
+			"or no such header (header.async)"},
+		{"x-other-ASYNC", sync, "X-Acme2-Async: given x-other-ASYNC in its place, allowed enable where a task is created, elsewhere disable " +
+			"or no such header (header.async)"},
+		{"X-" + strings.Repeat("o", 99) + "-Async", sync, "X-Acme2-Async: given X-" + strings.Repeat("o", 62) +
+			"... in its place, allowed enable where a task is created, elsewhere disable or no such header (header.async)"},
+		{"", interleaved, "parameters.stream: given no such header, allowed the header X-Acme2-SSE: enable, and stream true beside it " +
+			"(image.interleave.stream)"},
+		{"X-Other-Sse", interleaved, "parameters.stream: given X-Other-Sse in its place, allowed the header X-Acme2-SSE: enable, and stream " +
+			"true beside it (image.interleave.stream)"},
 	} {
 		call := policy.Call{Endpoint: policy.EndpointImage, Prefix: "X-Acme2-", Header: sent(tt.header)}
 		if tt.parameters == interleaved {

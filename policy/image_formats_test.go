@@ -54,7 +54,8 @@ func TestJPEG(t *testing.T) {
 
 func TestBMP(t *testing.T) {
 	patch := func(b []byte, at int, v byte) []byte { b[at] = v; return b }
-	os2 := append([]byte("BM\x00\x00\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00\x0c\x00\x00\x00\xf0\x00\xf0\x00\x01\x00\x08\x00"), make([]byte, 240*240)...)
+	os2 := append([]byte("BM\x00\x00\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00\x0c\x00\x00\x00\xf0\x00\xf0\x00\x01\x00\x08\x00"),
+		make([]byte, 240*240)...)
 	testFiles(t, []imageFile{
 		{"32 bits", "image/bmp", bmpFile(240, 240, 32), ""},
 		{"24 bits", "image/bmp", bmpFile(241, 240, 24), ""},

@@ -48,7 +48,8 @@ func TestNullIsAbsent(t *testing.T) {
 }
 
 // warning is a Sluice-Warning: a token, then parameters whose values are integers or quoted printable ASCII.
-var warning = regexp.MustCompile(`^[a-z_.]+(;limit=(-?[0-9]{1,15}|"([ !#-\[\]-~]|\\["\\])*"))?;given=(-?[0-9]{1,15}|"([ !#-\[\]-~]|\\["\\])*")$`)
+var warning = regexp.MustCompile(
+	`^[a-z_.]+(;limit=(-?[0-9]{1,15}|"([ !#-\[\]-~]|\\["\\])*"))?;given=(-?[0-9]{1,15}|"([ !#-\[\]-~]|\\["\\])*")$`)
 
 // TestWordsAreFitToSend checks all messages about breaches of the tables: each is printable ASCII, short, starts with the
 // field, ends with the rule, and its header form is a structured field.
@@ -81,10 +82,12 @@ func TestFieldsNameTheFirstOffender(t *testing.T) {
 	good := `{"role":"user","content":"a"},`
 	tool := oneTool + ","
 	for _, tt := range []struct{ call, body, field string }{
-		{"text", messageBody("m", strings.Repeat(good, 7)+`{"role":"x","content":"a"},`+good+`{"role":"y","content":"b"}`), "input.messages[7].role"},
+		{"text", messageBody("m", strings.Repeat(good, 7)+`{"role":"x","content":"a"},`+good+`{"role":"y","content":"b"}`),
+			"input.messages[7].role"},
 		{"text", messageBody("m", good+`5`), "input.messages[1]"},
 		{"text", messageBody("m", good+`{"role":"user","content":5}`), "input.messages[1].content"},
-		{"chat", messageBody("m", `{"role":"user","content":[{"text":"a"}]},{"role":"user","content":[{"text":"a"},{"text":"b"},{"text":5}]}`), "input.messages[1].content[2].text"},
+		{"chat", messageBody("m", `{"role":"user","content":[{"text":"a"}]},{"role":"user","content":[{"text":"a"},{"text":"b"},{"text":5}]}`),
+			"input.messages[1].content[2].text"},
 		{"chat", messageBody("m", `{"role":"user","content":[{"text":"a"},7]}`), "input.messages[0].content[1]"},
 		{"chat", messageBody("m", `{"content":[{"text":"a"},{"image":"x"}],"role":"user"}`), "input.messages[0].content[1].image"},
 		{"chat", messageBody("m", `{"content":[{"text":"a"}],"role":"x"}`), "input.messages[0].role"},

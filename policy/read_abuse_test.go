@@ -108,9 +108,11 @@ func TestBadItemsAreCountedToAHundred(t *testing.T) {
 		{"text.image.address", `{"model":"m","input":{"messages":[{"role":"user","content":[`, `{"image":"x"}`, `]}]}}`},
 		{"text.content.item", `{"model":"m","input":{"messages":[{"role":"user","content":[`, `1`, `]}]}}`},
 		{"text.role", `{"model":"m","input":{"messages":[`, `{"role":"x","content":"y"}`, `]}}`},
-		{"text.tools.type", `{"model":"m","input":{"prompt":"x"},"parameters":{"result_format":"message","tools":[`, `{"type":"x","function":{"name":"f"}}`, `]}}`},
+		{"text.tools.type", `{"model":"m","input":{"prompt":"x"},"parameters":{"result_format":"message","tools":[`,
+			`{"type":"x","function":{"name":"f"}}`, `]}}`},
 	} {
-		for n, more := range map[int]string{1: "", 2: " and 1 more", 99: " and 98 more", 100: " and at least 99 more", 101: " and at least 99 more", 10_000: " and at least 99 more"} {
+		for n, more := range map[int]string{1: "", 2: " and 1 more", 99: " and 98 more", 100: " and at least 99 more",
+			101: " and at least 99 more", 10_000: " and at least 99 more"} {
 			body := tt.open + strings.TrimSuffix(strings.Repeat(tt.item+",", n), ",") + tt.end
 			request, err := policy.Read(&families, policy.Call{Endpoint: policy.EndpointMultimodal}, []byte(body))
 			if err != nil {
@@ -147,7 +149,8 @@ func TestBodyErrorEchoes(t *testing.T) {
 		{`{"model":1,"model":2}`, `the member "model" appears twice (byte 11)`},
 		{`{"model":1,"mode\u006c":2}`, `the member "model" appears twice (byte 11)`},
 		{`{"Model":1}`, `the member "Model" must be written in lower case (byte 1)`},
-		{`{"` + strings.Repeat("m", 99) + `":1,"` + strings.Repeat("m", 99) + `":2}`, `the member "\"` + strings.Repeat("m", 63) + `" appears twice (byte 105)`},
+		{`{"` + strings.Repeat("m", 99) + `":1,"` + strings.Repeat("m", 99) + `":2}`,
+			`the member "\"` + strings.Repeat("m", 63) + `" appears twice (byte 105)`},
 		{"{\"a\":\"\x1b[31m\"}", `a syntax error at "\x1b[31m\"}" (byte 6)`},
 		{`{`, `a syntax error at the end (byte 1)`},
 		{``, `no object at the end (byte 0)`},

@@ -60,7 +60,8 @@ func TestImagesOutsideThePatterns(t *testing.T) {
 		{"llm-new", `"size":null,"watermark":null`, policy.EndpointMultimodal, policy.KindChat, 0, ""},
 		{"llm-new", `"watermark":false,"temperature":9`, policy.EndpointMultimodal, policy.KindChat, 0, "text.temperature"},
 		{"llm-new", `"watermark":false,"top_p":7`, policy.EndpointMultimodal, policy.KindChat, 0, "text.top_p"},
-		{"llm-new", `"top_p":7,"temperature":9,"n":100,"seed":-5`, policy.EndpointMultimodal, policy.KindChat, 0, "text.temperature text.top_p text.seed text.n"},
+		{"llm-new", `"top_p":7,"temperature":9,"n":100,"seed":-5`, policy.EndpointMultimodal, policy.KindChat, 0,
+			"text.temperature text.top_p text.seed text.n"},
 		{"llm-new", `"watermark":false,"n":5,"tools":[]`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n"},
 		{"llm-vl", `"n":6,"size":"1024*1024"`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n text.n.vision"},
 		{"llm-think", `"n":6,"enable_thinking":false`, policy.EndpointMultimodal, policy.KindChat, 0, "text.n"},
@@ -74,7 +75,8 @@ func TestImagesOutsideThePatterns(t *testing.T) {
 		}
 		broke := strings.Join(ids(policy.Judge(nil, nil, &q)), " ")
 		if q.Kind != tt.kind || q.Images != tt.images || broke != tt.broke {
-			t.Errorf("%s %s by %s: kind %s, %d images, broke %q; want %s, %d, %q", tt.model, tt.parameters, tt.endpoint, q.Kind, q.Images, broke, tt.kind, tt.images, tt.broke)
+			t.Errorf("%s %s by %s: kind %s, %d images, broke %q; want %s, %d, %q", tt.model, tt.parameters, tt.endpoint, q.Kind, q.Images, broke,
+				tt.kind, tt.images, tt.broke)
 		}
 		if guessed := tt.kind == policy.KindImage && tt.model != "llm-image"; q.Guessed != guessed {
 			t.Errorf("%s %s: guessed %v", tt.model, tt.parameters, q.Guessed)
@@ -84,7 +86,8 @@ func TestImagesOutsideThePatterns(t *testing.T) {
 
 // TestAChatIsNoGuess: a parameter that only chats have outweighs one of images, so that no chat rule is switched off.
 func TestAChatIsNoGuess(t *testing.T) {
-	const user, system, answer = `{"role":"user","content":[{"text":"a"}]}`, `{"role":"system","content":"b"}`, `{"role":"assistant","content":"c"}`
+	const user, system, answer = `{"role":"user","content":[{"text":"a"}]}`, `{"role":"system","content":"b"}`,
+		`{"role":"assistant","content":"c"}`
 	for messages, guessed := range map[string]bool{
 		user: true, system + "," + user: false, user + "," + answer + "," + user: false, user + "," + user: false, system: false,
 	} {

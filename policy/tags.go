@@ -31,7 +31,8 @@ func ParseTags(values []string) (Tags, error) {
 	for i, pair := range pairs {
 		name, value, _ := strings.Cut(pair, "=")
 		if len(pair) > maxTag || !isTagWord(name) || !isTagWord(value) {
-			return "", fmt.Errorf("pair %d is not valid, allowed: name=value of at most %d bytes, each of a–z, 0–9, dot, underscore and hyphen", i+1, maxTag)
+			return "", fmt.Errorf("pair %d is not valid, allowed: name=value of at most %d bytes, each of a–z, 0–9, dot, underscore and hyphen",
+				i+1, maxTag)
 		}
 		for _, before := range pairs[:i] {
 			if strings.HasPrefix(before, name+"=") {

@@ -39,7 +39,8 @@ func BenchmarkRequest(b *testing.B) {
 				tells.Metrics.Arrived()
 				tells.Traces.Begin(&r, header)
 				var x Exchange
-				x.Begin(tells.Traces, tells.Metrics, SpanInfo{Operation: OperationChat, Model: "llm-max", Label: "other", Team: "bench", Parent: r.Span}, now)
+				x.Begin(tells.Traces, tells.Metrics, SpanInfo{Operation: OperationChat, Model: "llm-max", Label: "other", Team: "bench",
+					Parent: r.Span}, now)
 				x.End(Result{Status: 200, Reading: &reading}, now)
 				tells.Metrics.Served(&r)
 				tells.Traces.End(&r)

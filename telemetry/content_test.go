@@ -39,9 +39,11 @@ func TestContent(t *testing.T) {
 		},
 		{
 			"prompt and pictures",
-			`{"input":{"prompt":"p","messages":[{"role":"user","content":[{"text":"a"},{"image":"https://e.x/1.png"},{"image":"data:image/png;base64,CANARY"}]}]}}`,
+			`{"input":{"prompt":"p","messages":[{"role":"user","content":[{"text":"a"},{"image":"https://e.x/1.png"},` +
+				`{"image":"data:image/png;base64,CANARY"}]}]}}`,
 			`{"output":{"choices":[{"message":{"content":[{"image":"https://e.x/2.png"}]},"finish_reason":"null"}]}}`,
-			"", `[{"role":"user","parts":[{"type":"text","content":"p"}]},{"role":"user","parts":[{"type":"text","content":"a"},{"type":"uri","uri":"https://e.x/1.png"},{"type":"blob"}]}]`,
+			"", `[{"role":"user","parts":[{"type":"text","content":"p"}]},{"role":"user","parts":[{"type":"text","content":"a"},{"type":"uri",` +
+				`"uri":"https://e.x/1.png"},{"type":"blob"}]}]`,
 			`[{"role":"assistant","parts":[{"type":"uri","uri":"https://e.x/2.png"}]}]`,
 		},
 		{
@@ -61,11 +63,13 @@ func TestContent(t *testing.T) {
 			`[{"role":"assistant","parts":[{"type":"text","content":"Key ********!"}],"finish_reason":"********"}]`,
 		},
 		{"nonsense", `[`, "\x00", "", "", ""},
-		{"other types", `{"input":{"messages":[{"role":"user","content":7}],"prompt":3}}`, `{"output":{"choices":7}}`, "", `[{"role":"user","parts":null}]`, ""},
+		{"other types", `{"input":{"messages":[{"role":"user","content":7}],"prompt":3}}`, `{"output":{"choices":7}}`, "",
+			`[{"role":"user","parts":null}]`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := captured(t, tt.asked, tt.answered)
-			for key, want := range map[attribute.Key]string{genInstructions: tt.instructions, genInputMessages: tt.input, genOutputMessages: tt.output} {
+			for key, want := range map[attribute.Key]string{genInstructions: tt.instructions, genInputMessages: tt.input,
+				genOutputMessages: tt.output} {
 				if got[key] != want {
 					t.Errorf("%s is\n%s, want\n%s", key, got[key], want)
 				}

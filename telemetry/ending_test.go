@@ -19,10 +19,12 @@ func TestAnEndingHasOneForm(t *testing.T) {
 	submitted := time.Date(2026, 11, 26, 16, 0, 0, 0, time.UTC)
 	task := telemetry.Task{
 		ID: "t1", Request: "req-1", Model: `a "model"`, Outcome: "succeeded", Images: 2, Usage: reads.End().Usage,
-		Cost: telemetry.Cost{Known: true, Amounts: unit.Amounts{1, 0, 2, 80_000_000}, Flag: telemetry.FlagExact}, Submitted: submitted, Ended: submitted.Add(1500 * time.Millisecond),
+		Cost: telemetry.Cost{Known: true, Amounts: unit.Amounts{1, 0, 2, 80_000_000}, Flag: telemetry.FlagExact}, Submitted: submitted,
+		Ended: submitted.Add(1500 * time.Millisecond),
 	}
 	const want = `{"task_id":"t1","request_id":"req-1","model":"a \"model\"","outcome":"succeeded","images":2,"usage":{"image_count":2},` +
-		`"cost":{"requests":1,"tokens":0,"images":2,"spend":0.08,"flag":"exact"},"submit_time":"2026-11-26T16:00:00.000Z","end_time":"2026-11-26T16:00:01.500Z"}`
+		`"cost":{"requests":1,"tokens":0,"images":2,"spend":0.08,"flag":"exact"},"submit_time":"2026-11-26T16:00:00.000Z",` +
+		`"end_time":"2026-11-26T16:00:01.500Z"}`
 	if got := task.Ending(); string(got) != want || !json.Valid(got) {
 		t.Errorf("%s", got)
 	}

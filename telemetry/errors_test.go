@@ -27,7 +27,8 @@ func TestWorkOutlivesItsPanics(t *testing.T) {
 			<-ctx.Done()
 		})
 		text := said.String()
-		if begun != 3 || strings.Count(text, "msg=panic work=three") != 2 || !strings.Contains(text, "work=one panic=broken") || !strings.Contains(text, "TestWorkOutlivesItsPanics") || strings.Contains(text, "work=two") {
+		if begun != 3 || strings.Count(text, "msg=panic work=three") != 2 || !strings.Contains(text, "work=one panic=broken") ||
+			!strings.Contains(text, "TestWorkOutlivesItsPanics") || strings.Contains(text, "work=two") {
 			t.Errorf("it was begun %d times; the log is %s", begun, text)
 		}
 	})

@@ -196,7 +196,8 @@ type grpcCollector struct {
 	got chan *tracepb.ResourceSpans
 }
 
-func (c *grpcCollector) Export(_ context.Context, r *collecttrace.ExportTraceServiceRequest) (*collecttrace.ExportTraceServiceResponse, error) {
+func (c *grpcCollector) Export(_ context.Context, r *collecttrace.ExportTraceServiceRequest) (*collecttrace.ExportTraceServiceResponse,
+	error) {
 	for _, of := range r.GetResourceSpans() {
 		c.got <- of
 	}
@@ -226,11 +227,13 @@ func TestGRPC(t *testing.T) {
 	}
 	got := <-collector.got
 	of := got.GetScopeSpans()[0]
-	if len(of.GetSpans()) != 3 || of.GetSpans()[0].GetName() != "GET /r" || of.GetScope().GetName() != "sluice" || of.GetScope().GetVersion() != "v1" {
+	if len(of.GetSpans()) != 3 || of.GetSpans()[0].GetName() != "GET /r" || of.GetScope().GetName() != "sluice" ||
+		of.GetScope().GetVersion() != "v1" {
 		t.Errorf("it received %v", got)
 	}
 	about := fmt.Sprint(got.GetResource())
-	for _, want := range []string{"service.name", "service.version", "service.instance.id", "telemetry.sdk.language", "deployment.environment.name"} {
+	for _, want := range []string{"service.name", "service.version", "service.instance.id", "telemetry.sdk.language",
+		"deployment.environment.name"} {
 		if !strings.Contains(about, want) {
 			t.Errorf("%s is missing in %s", want, about)
 		}
@@ -254,11 +257,13 @@ func TestAnEventIsMadeValid(t *testing.T) {
 	exporter := new(keptLogs)
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(newLogQueue(exporter)))
 	log := slog.New(otelslog.NewHandler("sluice", otelslog.WithLoggerProvider(provider)))
-	log.With("with\xff", 1).Info("said \xff", "error", errors.New("\xff"), "list", []string{"a\xff"}, slog.Group("g\xff", "k\xff", "v\xff"), "number", 7)
+	log.With("with\xff", 1).Info("said \xff", "error", errors.New("\xff"), "list", []string{"a\xff"}, slog.Group("g\xff", "k\xff", "v\xff"),
+		"number", 7)
 	if err := provider.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if text := strings.Join(exporter.texts, " "); !utf8.ValidString(text) || strings.Count(text, "\ufffd") != 7 || !strings.Contains(text, "number 7") {
+	if text := strings.Join(exporter.texts, " "); !utf8.ValidString(text) || strings.Count(text, "\ufffd") != 7 ||
+		!strings.Contains(text, "number 7") {
 		t.Errorf("sent is %q", text)
 	}
 }

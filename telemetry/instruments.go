@@ -39,7 +39,8 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	redis := b.histogram(redisDuration, "s", "duration of calls of Redis", overheadBounds)
 	i.redis = newSeries(func(k redisKey) *point { return newPoint(redis, k.labels()...) })
 	i.calls = newCallPoints(b, provider)
-	i.overhead = newPoint(b.histogram(ownOverhead, "s", "the part of a request's duration that is spent neither on upstream nor on the client's connection", overheadBounds))
+	i.overhead = newPoint(b.histogram(ownOverhead, "s", "the part of a request's duration that is spent neither on upstream nor on the "+
+		"client's connection", overheadBounds))
 	queued := b.histogram(ownQueue, "s", "how long requests that waited for their turn waited, by team", durationBounds)
 	i.queued = newSeries(func(team string) *point { return newPoint(queued, labelTeam.String(team)) })
 	i.used = newSeries(func(k usedKey) []metric.AddOption {
@@ -59,14 +60,18 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 		}
 	}
 	i.refusals = newCounter(b.counter(ownRefusals, "{refusal}", "requests that Sluice refused, by stage and reason"), refusedKey.labels)
-	i.hooks = newCounter(b.counter(ownHooks, "{delivery}", "attempts to deliver an event to a hook, by the hook's id and the outcome"), hookKey.labels)
+	i.hooks = newCounter(b.counter(ownHooks, "{delivery}", "attempts to deliver an event to a hook, by the hook's id and the outcome"),
+		hookKey.labels)
 	i.polls = b.counts(ownPolls, "{poll}", "polls of tasks, by where the answer came from", labelSource)
 	i.settlements = b.counts(ownSettlements, "{settlement}", "settlements, by how the amount was found", labelOutcome)
-	i.unpriced = b.counts(ownUnpriced, "{request}", "requests whose tokens or images were charged nothing because the teams file has no price of these for their model, but has prices, by model", labelModel)
+	i.unpriced = b.counts(ownUnpriced, "{request}", "requests whose tokens or images were charged nothing because the teams file has no "+
+		"price of these for their model, but has prices, by model", labelModel)
 	i.reloads = b.counts(ownReloads, "{reload}", "readings of a changed teams file, by outcome", labelOutcome)
-	i.alarms = b.counts(ownAlarms, "{alarm}", "answers of upstream and requests of clients that an operator must look into, by code", labelCode)
+	i.alarms = b.counts(ownAlarms, "{alarm}", "answers of upstream and requests of clients that an operator must look into, by code",
+		labelCode)
 	i.warnings = b.counts(ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule", labelRule)
-	i.houseAlerts = b.counter(ownHouseAlerts, "{alert}", "per cent of a quota of all teams together that were passed, counted by the replica that reported it")
+	i.houseAlerts = b.counter(ownHouseAlerts, "{alert}", "per cent of a quota of all teams together that were passed, counted by the "+
+		"replica that reported it")
 	i.surplus = b.counter(ownSurplus, "{connection}", "connections that were closed because upstream sent bytes that no request had asked for")
 	var err error
 	i.active, err = meter.Int64UpDownCounter(httpActive, metric.WithUnit("{request}"), metric.WithDescription("requests in flight"))
@@ -97,7 +102,9 @@ func (b *builder) counter(name, unit, about string) metric.Int64Counter {
 
 // counts makes a counter with one label.
 func (b *builder) counts(name, unit, about string, label attribute.Key) counter[string] {
-	return newCounter(b.counter(name, unit, about), func(value string) []attribute.KeyValue { return []attribute.KeyValue{label.String(value)} })
+	return newCounter(b.counter(name, unit, about), func(value string) []attribute.KeyValue {
+		return []attribute.KeyValue{label.String(value)}
+	})
 }
 
 func (b *builder) floatCounter(name, unit, about string) metric.Float64Counter {
@@ -108,7 +115,8 @@ func (b *builder) floatCounter(name, unit, about string) metric.Float64Counter {
 
 // histogram makes a histogram with these bounds, in ascending order.
 func (b *builder) histogram(name, unit, about string, bounds []float64) metric.Float64Histogram {
-	h, err := b.meter.Float64Histogram(name, metric.WithUnit(unit), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(bounds...))
+	h, err := b.meter.Float64Histogram(name, metric.WithUnit(unit), metric.WithDescription(about),
+		metric.WithExplicitBucketBoundaries(bounds...))
 	b.note(err)
 	return h
 }

@@ -53,7 +53,8 @@ func write(l *Log, r Record) { l.Write(&r, r.AppendLine(nil)) }
 func fullRecord() Record {
 	r := Record{
 		Time: noon, ID: "0b1c", UpstreamID: "7a2f", TraceID: "4bf9", Team: "search", Key: "7f3k9q2m4x1c", Client: "2001:db8::1",
-		Method: "GET", Route: "/api/v1/tasks/{id}", Endpoint: "text", Kind: "text", Model: "llm-max", Task: "0385", Status: 200, Refusal: "admit/quota", Cache: "hit",
+		Method: "GET", Route: "/api/v1/tasks/{id}", Endpoint: "text", Kind: "text", Model: "llm-max", Task: "0385", Status: 200,
+		Refusal: "admit/quota", Cache: "hit",
 		Cost:     Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Tokens: 1292, unit.Spend: 1_033_600}, Flag: "exact"},
 		Held:     Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Tokens: 3000, unit.Images: 4, unit.Spend: 2_500_000_000}},
 		Duration: 812_345_678, Overhead: 900 * time.Microsecond, FirstByte: 100 * time.Millisecond,
@@ -65,12 +66,14 @@ func fullRecord() Record {
 
 // refusedRecords are refusals by a quota of money, by a rate, and for rules beside a warning; and a warning alone.
 func refusedRecords() []Record {
-	quota := Limit{Name: "spend-day-key", Scope: "key", Of: "7f3k9q2m4x1c", Unit: "spend", Per: "day", Used: 49_500_000_000, Held: 250_000_000, Left: 250_000_000, Limit: 50_000_000_000, Asked: 800_000_000}
+	quota := Limit{Name: "spend-day-key", Scope: "key", Of: "7f3k9q2m4x1c", Unit: "spend", Per: "day", Used: 49_500_000_000,
+		Held: 250_000_000, Left: 250_000_000, Limit: 50_000_000_000, Asked: 800_000_000}
 	return []Record{
 		{Time: noon, Status: 429, Refusal: "admit/quota", Reason: "Key 7f3k9q2m4x1c has 0.25 left of its quota spend-day of 50.", Limit: quota},
-		{Time: noon, Status: 429, Refusal: "admit/rate", Limit: Limit{Name: "requests", Scope: "team", Unit: "requests", Per: "1m", Limit: 600, Asked: 1}},
-		{Time: noon, Status: 400, Refusal: "inspect/rules", Broken: []BrokenRule{{ID: "text.top_k"}, {ID: "text.top_p", Refused: true}, {ID: "text.seed", Refused: true}}},
-		{Time: noon, Status: 200, Broken: []BrokenRule{{ID: "text.top_k"}}},
+		{Time: noon, Status: 429, Refusal: "admit/rate", Limit: Limit{Name: "requests", Scope: "team", Unit: "requests", Per: "1m", Limit: 600,
+			Asked: 1}},
+		{Time: noon, Status: 400, Refusal: "inspect/rules", Broken: []BrokenRule{{ID: "text.top_k"}, {ID: "text.top_p", Refused: true},
+			{ID: "text.seed", Refused: true}}}, {Time: noon, Status: 200, Broken: []BrokenRule{{ID: "text.top_k"}}},
 	}
 }
 
@@ -82,15 +85,19 @@ func usageOf(usage string) meter.Usage {
 }
 
 // members are those of a line in their order, as in design.md 5.
-var lineMembers = strings.Fields(`time level msg id upstream_id trace_id team key client method route endpoint kind model task status refusal
+var lineMembers = strings.Fields(
+	`time level msg id upstream_id trace_id team key client method route endpoint kind model task status refusal
 	cache usage cost held dur_ms overhead_ms queue_ms first_byte_ms bytes_in bytes_out upstream_status`)
 
 // fullTask is a task whose line has a value for each member.
 func fullTask() Task {
 	task := Task{
-		Request: "0b1c", Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Key: "7f3k9q2m4x1c", ID: "0385", Model: "gen2.6-image",
-		Team: "search", Account: "eu", Outcome: "succeeded", Submitted: noon.Add(-time.Minute), Started: noon.Add(-50 * time.Second), Ended: noon.Add(-500 * time.Millisecond),
-		Served: 3, Sent: 2, Cost: Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Images: 2, unit.Spend: 400_000_000}, Flag: "exact"},
+		Request: "0b1c", Creation: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Key: "7f3k9q2m4x1c", ID: "0385",
+		Model: "gen2.6-image",
+		Team:  "search", Account: "eu", Outcome: "succeeded", Submitted: noon.Add(-time.Minute), Started: noon.Add(-50 * time.Second),
+		Ended:  noon.Add(-500 * time.Millisecond),
+		Served: 3, Sent: 2, Cost: Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Images: 2, unit.Spend: 400_000_000},
+			Flag: "exact"},
 		Held: Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Images: 4, unit.Spend: 800_000_000}}, SettledBy: "poll",
 	}
 	task.Usage.Raise(meter.ImageCount, 2)
@@ -203,7 +210,8 @@ func TestEveryTextOfARecordIsTidy(t *testing.T) {
 	record.Usage = usageOf("{\"odd\xff\":1,\"odd\xff\":2}")
 	record.clean()
 	for i, text := range texts {
-		if got := text.String(); got != "\ufffd"+strings.Repeat("x", maxValue-1) && (text.Addr().Interface() != &record.Reason || got != "\ufffd"+strings.Repeat("x", 300)) {
+		if got := text.String(); got != "\ufffd"+strings.Repeat("x", maxValue-1) &&
+			(text.Addr().Interface() != &record.Reason || got != "\ufffd"+strings.Repeat("x", 300)) {
 			t.Errorf("text %d of %d is %q", i, len(texts), got)
 		}
 	}

@@ -144,7 +144,8 @@ func toldIn(text string) (told uint64) {
 // A write has whole lines, never a part of one: what it does not take would be torn.
 func TestWritesAreOfWholeLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		lengths := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 800), rapid.SampledFrom([]int{batchBytes - 1, batchBytes, 3 * batchBytes})), 1, 400).Draw(t, "lengths")
+		lengths := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 800), rapid.SampledFrom([]int{batchBytes - 1, batchBytes, 3 * batchBytes})), 1,
+			400).Draw(t, "lengths")
 		var text []byte
 		for _, n := range lengths {
 			text = append(append(text, strings.Repeat("x", n)...), '\n')

@@ -17,7 +17,8 @@ import (
 
 // Every instrument reports the measured values, in its unit, under its labels.
 func TestWhatIsMeasuredIsTold(t *testing.T) {
-	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Provider: "service", Version: "v1", Revision: "abc", GoVersion: "go1"})
+	tells, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Provider: "service", Version: "v1", Revision: "abc",
+		GoVersion: "go1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,8 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	m, at, degraded := tells.Metrics, time.Unix(1000, 0), true
 	m.Arrived()
 	m.Arrived()
-	m.Served(&Record{Method: "POST", Route: "/r", Team: "a", Status: 429, Refusal: "admit/rate", Duration: 3 * time.Second, Overhead: 2 * time.Millisecond})
+	m.Served(&Record{Method: "POST", Route: "/r", Team: "a", Status: 429, Refusal: "admit/rate", Duration: 3 * time.Second,
+		Overhead: 2 * time.Millisecond})
 	reading := meter.Reading{}
 	reading.Usage.Raise(meter.InputTokens, 20)
 	reading.Usage.Raise(meter.OutputTokens, 140)
@@ -56,10 +58,13 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	m.Quotas("trial", []QuotaUse{{"spend", "month", 2.5, true}})
 	m.Quotas("b", []QuotaUse{{Unit: "images", Period: "day", Ratio: 1}})
 	m.Quotas("b", nil)
-	accounts := []Account{{ID: "main", State: "ok", InFlight: 3}, {ID: "spare", State: "cooling", Failovers: map[string]int64{"throttled": 9, "refused": 1}}}
+	accounts := []Account{{ID: "main", State: "ok", InFlight: 3},
+		{ID: "spare", State: "cooling", Failovers: map[string]int64{"throttled": 9, "refused": 1}}}
 	err = m.Watch(Watched{
-		Degraded: func() bool { return degraded }, Replicas: func() (int64, int64) { return 2, 3 }, TeamsFaulty: func() bool { return true }, LogDropped: func() uint64 { return 7 }, EventsDropped: func() int64 { return 11 }, Streams: func() map[string]int { return map[string]int{"a": 12} },
-		Holds: func() (int, time.Duration, bool) { return 5, 90 * time.Second, true },
+		Degraded: func() bool { return degraded }, Replicas: func() (int64, int64) { return 2, 3 }, TeamsFaulty: func() bool { return true },
+		LogDropped: func() uint64 { return 7 }, EventsDropped: func() int64 { return 11 },
+		Streams: func() map[string]int { return map[string]int{"a": 12} },
+		Holds:   func() (int, time.Duration, bool) { return 5, 90 * time.Second, true },
 		Reconciled: func() (Reconciled, bool) {
 			return Reconciled{time.UnixMilli(1_800_000_000_500), time.Unix(1_800_129_600, 0), ReconciledBeyond, 0.0374}, true
 		},
@@ -112,13 +117,15 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 		`sluice_account_state{account="spare",state="cooling"} 1`, `sluice_account_state{account="spare",state="ok"} 0`,
 		`sluice_account_state{account="spare",state="draining"} 0`,
 		`sluice_account_in_flight{account="main"} 3`, `sluice_account_in_flight{account="spare"} 0`,
-		`sluice_account_failovers_total{account="spare",reason="throttled"} 9`, `sluice_account_failovers_total{account="spare",reason="refused"} 1`,
+		`sluice_account_failovers_total{account="spare",reason="throttled"} 9`,
+		`sluice_account_failovers_total{account="spare",reason="refused"} 1`,
 	} {
 		if !strings.Contains(page, want+"\n") {
 			t.Errorf("want %s", want)
 		}
 	}
-	for _, never := range []string{`gen_ai_client_token_usage_sum{` + fetch, `team="b"`, `token_usage_sum{gen_ai_operation_name="fetch_response"`} {
+	for _, never := range []string{`gen_ai_client_token_usage_sum{` + fetch, `team="b"`,
+		`token_usage_sum{gen_ai_operation_name="fetch_response"`} {
 		if strings.Contains(page, never) {
 			t.Errorf("the page has %s", never)
 		}

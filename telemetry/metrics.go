@@ -163,7 +163,8 @@ func (m *Metrics) Hook(hook, outcome string) {
 // HouseAlert counts that the use of a quota of all teams together passed percent.
 func (m *Metrics) HouseAlert(unit, period string, percent int) {
 	if m != nil {
-		m.houseAlerts.Add(context.Background(), 1, metric.WithAttributes(labelUnit.String(unit), labelPeriod.String(period), labelPercent.Int(percent)))
+		m.houseAlerts.Add(context.Background(), 1, metric.WithAttributes(labelUnit.String(unit), labelPeriod.String(period),
+			labelPercent.Int(percent)))
 	}
 }
 
@@ -187,32 +188,35 @@ var accountStates = [...]string{"ok", "cooling", "out", "draining"}
 
 // accounts adds metrics of the accounts at the service. An account that leaves the accounts file leaves the page.
 func (b *builder) accounts(read func() []Account) {
-	b.intGauges(ownAccountState, "", "1 for the state in which an account at the service is, 0 for the others", func(_ context.Context, o metric.Int64Observer) error {
-		for _, a := range read() {
-			for _, state := range accountStates {
-				is := int64(0)
-				if a.State == state {
-					is = 1
+	b.intGauges(ownAccountState, "", "1 for the state in which an account at the service is, 0 for the others",
+		func(_ context.Context, o metric.Int64Observer) error {
+			for _, a := range read() {
+				for _, state := range accountStates {
+					is := int64(0)
+					if a.State == state {
+						is = 1
+					}
+					o.Observe(is, a.labels(labelState.String(state)))
 				}
-				o.Observe(is, a.labels(labelState.String(state)))
 			}
-		}
-		return nil
-	})
-	b.intGauges(ownAccountBusy, "{request}", "requests in flight on an account at the service", func(_ context.Context, o metric.Int64Observer) error {
-		for _, a := range read() {
-			o.Observe(int64(a.InFlight), a.labels())
-		}
-		return nil
-	})
-	b.totals(ownFailovers, "{failover}", "requests that were sent to another account, by the account that failed and the reason", func(_ context.Context, o metric.Int64Observer) error {
-		for _, a := range read() {
-			for reason, n := range a.Failovers {
-				o.Observe(n, a.labels(labelReason.String(reason)))
+			return nil
+		})
+	b.intGauges(ownAccountBusy, "{request}", "requests in flight on an account at the service",
+		func(_ context.Context, o metric.Int64Observer) error {
+			for _, a := range read() {
+				o.Observe(int64(a.InFlight), a.labels())
 			}
-		}
-		return nil
-	})
+			return nil
+		})
+	b.totals(ownFailovers, "{failover}", "requests that were sent to another account, by the account that failed and the reason",
+		func(_ context.Context, o metric.Int64Observer) error {
+			for _, a := range read() {
+				for reason, n := range a.Failovers {
+					o.Observe(n, a.labels(labelReason.String(reason)))
+				}
+			}
+			return nil
+		})
 }
 
 func (a *Account) labels(more ...attribute.KeyValue) metric.MeasurementOption {
@@ -226,11 +230,13 @@ type Mirror struct {
 
 func newMirror(b *builder) Mirror {
 	m := Mirror{
-		stored:  b.counter(ownMirrorStored, "{picture}", "pictures of tasks that were stored"),
-		bytes:   b.counter(ownMirrorBytes, "By", "bytes of pictures of tasks that were stored"),
-		deleted: b.counter(ownMirrorDeleted, "{picture}", "pictures of tasks that were deleted from the store because their team keeps them no longer"),
-		failed:  b.counter(ownMirrorFailed, "{try}", "failed attempts to store a picture, by what failed: fetch, its host; store, the store"),
-		lost:    b.counter(ownMirrorLost, "{picture}", "pictures that are never stored, by reason: expired, their address ended first; refused, not a picture or too large"),
+		stored: b.counter(ownMirrorStored, "{picture}", "pictures of tasks that were stored"),
+		bytes:  b.counter(ownMirrorBytes, "By", "bytes of pictures of tasks that were stored"),
+		deleted: b.counter(ownMirrorDeleted, "{picture}", "pictures of tasks that were deleted from the store because their team keeps them "+
+			"no longer"),
+		failed: b.counter(ownMirrorFailed, "{try}", "failed attempts to store a picture, by what failed: fetch, its host; store, the store"),
+		lost: b.counter(ownMirrorLost, "{picture}", "pictures that are never stored, by reason: expired, their address ended first; "+
+			"refused, not a picture or too large"),
 	}
 	if b.err == nil { // makes the series exist from the start
 		for _, c := range []metric.Int64Counter{m.stored, m.bytes, m.deleted} {

@@ -72,7 +72,8 @@ func TestEnvironmentFaults(t *testing.T) {
 			}
 			t.Setenv("OTEL_TRACES_EXPORTER", "otlp")
 			var log bytes.Buffer
-			if tells, err := Open(t.Context(), Config{Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err == nil {
+			if tells, err := Open(t.Context(),
+				Config{Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err == nil {
 				_ = tells.Close(t.Context()) // no collector listens there
 			}
 			if strings.Contains(log.String(), "CANARY") {

@@ -100,7 +100,12 @@ func (r *Record) Settled() []byte {
 // Ending returns the data of the event of the task's end without its results, a JSON object. Usage and cost are as in its log line.
 func (t *Task) Ending() []byte {
 	b := append(make([]byte, 0, 512), '{')
-	for _, m := range [...]struct{ name, text string }{{"task_id", t.ID}, {"request_id", t.Request}, {"model", shorten(t.Model)}, {"outcome", t.Outcome}} {
+	for _, m := range [...]struct{ name, text string }{
+		{"task_id", t.ID},
+		{"request_id", t.Request},
+		{"model", shorten(t.Model)},
+		{"outcome", t.Outcome},
+	} {
 		b = appendQuoted(appendName(b, m.name), m.text)
 	}
 	b = strconv.AppendInt(appendName(b, "images"), t.Images, 10)

@@ -12,7 +12,8 @@ import (
 )
 
 func brought(sampled bool) trace.SpanContext {
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.TraceFlags(0).WithSampled(sampled), Remote: true})
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1},
+		TraceFlags: trace.TraceFlags(0).WithSampled(sampled), Remote: true})
 }
 
 // sampling counts how many of n requests are recorded.
@@ -87,7 +88,8 @@ func TestRatio(t *testing.T) {
 		t.Setenv("OTEL_TRACES_SAMPLER_ARG", tt.argument)
 		var log bytes.Buffer
 		got := readRatio(slog.New(slog.NewTextHandler(&log, nil)))
-		if got != tt.want || !strings.Contains(log.String(), tt.warns) || (tt.warns == "") != (log.Len() == 0) || strings.Contains(log.String(), "CANARY") {
+		if got != tt.want || !strings.Contains(log.String(), tt.warns) || (tt.warns == "") != (log.Len() == 0) ||
+			strings.Contains(log.String(), "CANARY") {
 			t.Errorf("%s %s: %v, it logs %s", tt.name, tt.argument, got, log.String())
 		}
 	}

@@ -61,21 +61,26 @@ func spansOf(t *testing.T, config Config, do func(tells *Telemetry)) []*tracepb.
 // Whatever a request and its answer contain, a span is small.
 func TestSpansAreSmall(t *testing.T) {
 	huge := strings.Repeat("ü", 1<<19)
-	body := []byte(`{"input":{"messages":[{"role":"system","content":"` + huge[:1<<15] + `"},{"role":"user","content":"` + huge[:1<<15] + `"}]}}`)
-	spans := spansOf(t, Config{Capture: true, Provider: "service", Upstream: &url.URL{Scheme: "https", Host: "service.example"}}, func(tells *Telemetry) {
-		now := time.Now()
-		r := Record{Time: now, Method: huge, Route: "/r", Team: "t", Model: huge, Task: huge, UpstreamID: huge, Refusal: "inspect/rules", Status: 500}
-		tells.Traces.Begin(&r, map[string][]string{"Traceparent": {huge}})
-		var x Exchange
-		x.Begin(tells.Traces, tells.Metrics, SpanInfo{Operation: OperationChat, Model: huge, Parent: r.Span, Parameters: &Parameters{Body: body, Stop: slices.Repeat([]string{huge}, 100)}}, now)
-		for range 100 {
-			x.Arrived([]byte(`data:{"output":{"text":"`+huge[:1<<12]+`"}}`+"\n"), now)
-		}
-		x.End(Result{Status: 500, Reading: &meter.Reading{ResponseID: huge, Failed: true, ErrorCode: huge, FinishReasons: slices.Repeat([]string{huge}, 100)}}, now)
-		x.End(Result{}, now) // only the first counts
-		tells.Traces.End(&r)
-		tells.Traces.Task(&Task{Creation: r.Span.Traceparent(), ID: huge, Model: huge, Team: "t", Outcome: "failed", Submitted: now, Ended: now})
-	})
+	body := []byte(`{"input":{"messages":[{"role":"system","content":"` + huge[:1<<15] + `"},{"role":"user","content":"` +
+		huge[:1<<15] + `"}]}}`)
+	spans := spansOf(t, Config{Capture: true, Provider: "service", Upstream: &url.URL{Scheme: "https", Host: "service.example"}},
+		func(tells *Telemetry) {
+			now := time.Now()
+			r := Record{Time: now, Method: huge, Route: "/r", Team: "t", Model: huge, Task: huge, UpstreamID: huge, Refusal: "inspect/rules",
+				Status: 500}
+			tells.Traces.Begin(&r, map[string][]string{"Traceparent": {huge}})
+			var x Exchange
+			x.Begin(tells.Traces, tells.Metrics, SpanInfo{Operation: OperationChat, Model: huge, Parent: r.Span,
+				Parameters: &Parameters{Body: body, Stop: slices.Repeat([]string{huge}, 100)}}, now)
+			for range 100 {
+				x.Arrived([]byte(`data:{"output":{"text":"`+huge[:1<<12]+`"}}`+"\n"), now)
+			}
+			x.End(Result{Status: 500, Reading: &meter.Reading{ResponseID: huge, Failed: true, ErrorCode: huge,
+				FinishReasons: slices.Repeat([]string{huge}, 100)}}, now)
+			x.End(Result{}, now) // only the first counts
+			tells.Traces.End(&r)
+			tells.Traces.Task(&Task{Creation: r.Span.Traceparent(), ID: huge, Model: huge, Team: "t", Outcome: "failed", Submitted: now, Ended: now})
+		})
 	if len(spans) != 3 {
 		t.Fatalf("%d spans", len(spans))
 	}
@@ -85,7 +90,8 @@ func TestSpansAreSmall(t *testing.T) {
 			if list := a.GetValue().GetArrayValue().GetValues(); len(list) > 0 {
 				n = n/len(list) - len("[ ]")
 			}
-			if bound := map[bool]int{true: maxContent, false: maxValue}[strings.HasSuffix(a.GetKey(), "messages") || a.GetKey() == string(genInstructions)]; n > bound {
+			if bound := map[bool]int{true: maxContent, false: maxValue}[strings.HasSuffix(a.GetKey(), "messages") ||
+				a.GetKey() == string(genInstructions)]; n > bound {
 				t.Errorf("%s of %.10s has %d bytes", a.GetKey(), s.GetName(), n)
 			}
 		}
@@ -126,7 +132,8 @@ func TestATraceIsRecordedWholeOrNotAtAll(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
 	spans := spansOf(t, Config{Join: true}, func(tells *Telemetry) {
 		now := time.Now()
-		for _, traceparent := range []string{"", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"} {
+		for _, traceparent := range []string{"", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",
+			"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"} {
 			r := Record{Time: now, Method: "POST", Route: "/" + traceparent}
 			tells.Traces.Begin(&r, map[string][]string{"Traceparent": {traceparent}})
 			var x Exchange
@@ -179,7 +186,8 @@ func TestAbsentIsNotZero(t *testing.T) {
 		tells.Traces.End(&r)
 	})
 	for _, a := range spans[0].GetAttributes() {
-		if value := fmt.Sprint(plain(a.GetValue())); value == "" || strings.HasPrefix(a.GetKey(), "sluice.cost") || a.GetKey() == string(genModel) {
+		if value := fmt.Sprint(plain(a.GetValue())); value == "" || strings.HasPrefix(a.GetKey(), "sluice.cost") ||
+			a.GetKey() == string(genModel) {
 			t.Errorf("%s is reported as %q", a.GetKey(), value)
 		}
 	}
@@ -198,7 +206,8 @@ func TestSpanLimits(t *testing.T) {
 		tells.Traces.Begin(&r, map[string][]string{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}})
 		tells.Traces.End(&r)
 		var x Exchange
-		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationNone, Root: true, Parameters: &Parameters{Stop: []string{strings.Repeat("s", 100)}}}, time.Now())
+		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationNone, Root: true,
+			Parameters: &Parameters{Stop: []string{strings.Repeat("s", 100)}}}, time.Now())
 		x.End(Result{}, time.Now())
 	})
 	s := spans[0]
@@ -231,13 +240,15 @@ func TestSpansAreRedacted(t *testing.T) {
 	spans := spansOf(t, Config{}, func(tells *Telemetry) {
 		var x Exchange
 		x.Begin(tells.Traces, nil, SpanInfo{Operation: OperationChat, Model: "CANARY", Root: true, Secrets: covering("CANARY")}, time.Now())
-		x.End(Result{Status: 400, Reading: &meter.Reading{ResponseID: strings.Repeat("i", maxValue-3) + "CANARY", Failed: true, ErrorCode: "CANARY", FinishReasons: []string{"a CANARY"}}}, time.Now())
+		x.End(Result{Status: 400, Reading: &meter.Reading{ResponseID: strings.Repeat("i", maxValue-3) + "CANARY", Failed: true,
+			ErrorCode: "CANARY", FinishReasons: []string{"a CANARY"}}}, time.Now())
 	})
 	for _, a := range spans[0].GetAttributes() {
 		switch value := fmt.Sprint(plain(a.GetValue())); {
 		case a.GetKey() == string(genReasons) && value != "[a ******]":
 			t.Errorf("%s is %q", a.GetKey(), value)
-		case a.GetKey() == string(genResponseID) && value != strings.Repeat("i", maxValue-3)+"***", a.GetKey() == string(errorType) && value != "******", a.GetKey() == string(genModel) && value != "CANARY":
+		case a.GetKey() == string(genResponseID) && value != strings.Repeat("i", maxValue-3)+"***",
+			a.GetKey() == string(errorType) && value != "******", a.GetKey() == string(genModel) && value != "CANARY":
 			t.Errorf("%s is %q", a.GetKey(), value)
 		}
 	}

@@ -88,7 +88,10 @@ type sampler struct {
 }
 
 func newSampler(log *slog.Logger, now func() time.Time) *sampler {
-	return &sampler{ratio: readRatio(log), off: os.Getenv(envSampler) == "always_off", now: now, flags: rate.NewLimiter(flaggedPerSecond, flaggedPerSecond)}
+	return &sampler{
+		ratio: readRatio(log), off: os.Getenv(envSampler) == "always_off", now: now,
+		flags: rate.NewLimiter(flaggedPerSecond, flaggedPerSecond),
+	}
 }
 
 // ShouldSample implements the SDK's interface. A child of a recorded span of this process is recorded.
@@ -134,7 +137,8 @@ func readRatio(log *slog.Logger) float64 {
 		}
 		return 1
 	}
-	log.Warn("telemetry", slog.String("warning", "OTEL_TRACES_SAMPLER: allowed: always_on, always_off, traceidratio, and these with parentbased_ before them; every trace is recorded"))
+	log.Warn("telemetry", slog.String("warning", "OTEL_TRACES_SAMPLER: allowed: always_on, always_off, traceidratio, and these with "+
+		"parentbased_ before them; every trace is recorded"))
 	return 1
 }
 

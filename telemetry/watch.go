@@ -56,16 +56,18 @@ func (m *Metrics) Watch(w Watched) error {
 		b.reconciled(w.Reconciled)
 	}
 	if w.LogDropped != nil {
-		b.totals(ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up", func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(int64(w.LogDropped()))
-			return nil
-		})
+		b.totals(ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up",
+			func(_ context.Context, o metric.Int64Observer) error {
+				o.Observe(int64(w.LogDropped()))
+				return nil
+			})
 	}
 	if w.EventsDropped != nil {
-		b.totals(ownEventsDropped, "{event}", "events that were dropped, because their team had too many", func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(w.EventsDropped())
-			return nil
-		})
+		b.totals(ownEventsDropped, "{event}", "events that were dropped, because their team had too many",
+			func(_ context.Context, o metric.Int64Observer) error {
+				o.Observe(w.EventsDropped())
+				return nil
+			})
 	}
 	if w.Streams != nil {
 		b.intGauges(ownStreams, "{stream}", "open streams of events, by team", func(_ context.Context, o metric.Int64Observer) error {
@@ -76,9 +78,10 @@ func (m *Metrics) Watch(w Watched) error {
 		})
 	}
 	if w.Mirror != nil {
-		b.gauge(ownMirrorWaiting, "{picture}", "pictures of tasks that wait to be stored, of those that this replica tried last", func() (float64, bool) {
-			return float64(w.Mirror()), true
-		})
+		b.gauge(ownMirrorWaiting, "{picture}", "pictures of tasks that wait to be stored, of those that this replica tried last",
+			func() (float64, bool) {
+				return float64(w.Mirror()), true
+			})
 	}
 	if w.Accounts != nil {
 		b.accounts(w.Accounts)
@@ -87,12 +90,13 @@ func (m *Metrics) Watch(w Watched) error {
 		b.queue(w.Queue)
 	}
 	if w.Hooks != nil {
-		b.gauges(ownHookOldest, "s", "age of the oldest event that waits for a hook, whichever replica tried it; 0: none", func(_ context.Context, o metric.Float64Observer) error {
-			for hook, age := range w.Hooks() {
-				o.Observe(age.Seconds(), metric.WithAttributes(labelHook.String(hook)))
-			}
-			return nil
-		})
+		b.gauges(ownHookOldest, "s", "age of the oldest event that waits for a hook, whichever replica tried it; 0: none",
+			func(_ context.Context, o metric.Float64Observer) error {
+				for hook, age := range w.Hooks() {
+					o.Observe(age.Seconds(), metric.WithAttributes(labelHook.String(hook)))
+				}
+				return nil
+			})
 	}
 	return b.err
 }
@@ -106,17 +110,19 @@ func (b *builder) queue(read func(ShowQueue)) {
 			return nil
 		}
 	}
-	b.intGauges(ownQueueWaiting, "{request}", "requests that wait for their turn, by team", observe(func(waiting, _ int) int { return waiting }))
+	b.intGauges(ownQueueWaiting, "{request}", "requests that wait for their turn, by team",
+		observe(func(waiting, _ int) int { return waiting }))
 	b.intGauges(ownQueueDepth, "{request}", "requests of a team that may wait for their turn", observe(func(_, most int) int { return most }))
 }
 
 func (b *builder) replicas(read func() (alive, set int64)) {
-	b.intGauges(ownReplicas, "", "replicas: alive, seen by Redis in the last 30 seconds, and set by SLUICE_REPLICAS", func(_ context.Context, o metric.Int64Observer) error {
-		alive, set := read()
-		o.Observe(alive, metric.WithAttributes(labelSource.String("alive")))
-		o.Observe(set, metric.WithAttributes(labelSource.String("set")))
-		return nil
-	})
+	b.intGauges(ownReplicas, "", "replicas: alive, seen by Redis in the last 30 seconds, and set by SLUICE_REPLICAS",
+		func(_ context.Context, o metric.Int64Observer) error {
+			alive, set := read()
+			o.Observe(alive, metric.WithAttributes(labelSource.String("alive")))
+			o.Observe(set, metric.WithAttributes(labelSource.String("set")))
+			return nil
+		})
 }
 
 func yesNo(state func() bool) func() (float64, bool) {
@@ -132,7 +138,8 @@ func yesNo(state func() bool) func() (float64, bool) {
 func (m *Metrics) watchOwn(config Config) error {
 	b := builder{meter: m.meter}
 	build := metric.WithAttributeSet(attribute.NewSet(
-		attribute.String("version", config.Version), attribute.String("revision", config.Revision), attribute.String("go_version", config.GoVersion)))
+		attribute.String("version", config.Version), attribute.String("revision", config.Revision),
+		attribute.String("go_version", config.GoVersion)))
 	b.intGauges(ownBuild, "", "what this binary was built from; always 1", func(_ context.Context, o metric.Int64Observer) error {
 		o.Observe(1, build)
 		return nil
@@ -148,7 +155,8 @@ func (m *Metrics) watchLost(gates map[string]*gate) error {
 		return nil
 	}
 	b := builder{meter: m.meter}
-	b.totals(ownOtherDropped, "{item}", "spans or log records that were not sent, by reason: no room in the queue, or the collector refused them or was not there",
+	b.totals(ownOtherDropped, "{item}", "spans or log records that were not sent, by reason: no room in the queue, or the collector "+
+		"refused them or was not there",
 		func(_ context.Context, o metric.Int64Observer) error {
 			for signal, gate := range gates {
 				o.Observe(gate.full.Load(), metric.WithAttributes(labelSignal.String(signal), labelReason.String("queue")))
@@ -244,11 +252,13 @@ func (b *builder) reconciled(last func() (Reconciled, bool)) {
 		})
 	}
 	none := func(*Reconciled) []metric.ObserveOption { return nil }
-	gauge(ownReconciledAt, "s", "when a reconciliation with the bill was last reported, by its outcome", func(r *Reconciled) float64 { return seconds(r.At) },
+	gauge(ownReconciledAt, "s", "when a reconciliation with the bill was last reported, by its outcome",
+		func(r *Reconciled) float64 { return seconds(r.At) },
 		func(r *Reconciled) []metric.ObserveOption {
 			return []metric.ObserveOption{metric.WithAttributes(labelOutcome.String(r.Outcome))}
 		})
-	gauge(ownReconciledDue, "s", "when the next reconciliation should be reported at the latest", func(r *Reconciled) float64 { return seconds(r.Due) }, none)
+	gauge(ownReconciledDue, "s", "when the next reconciliation should be reported at the latest",
+		func(r *Reconciled) float64 { return seconds(r.Due) }, none)
 	gauge(ownReconciledRatio, "", "how much the bill and the ledger differ, of the bill", func(r *Reconciled) float64 { return r.Ratio }, none)
 }
 

@@ -17,7 +17,8 @@ import (
 var (
 	ctx    = context.Background()
 	client = openai.NewClient() // OPENAI_BASE_URL and OPENAI_API_KEY
-	schema = map[string]any{"type": "object", "properties": map[string]any{"river": map[string]any{"type": "string"}}, "required": []string{"river"}}
+	schema = map[string]any{"type": "object", "properties": map[string]any{"river": map[string]any{"type": "string"}},
+		"required": []string{"river"}}
 )
 
 // topic is one thing to check.
@@ -138,7 +139,8 @@ func tools() error {
 		return err
 	}
 	message := answer.Choices[0].Message
-	if len(message.ToolCalls) != 1 || message.ToolCalls[0].Function.Name != "water_level" || !json.Valid([]byte(message.ToolCalls[0].Function.Arguments)) {
+	if len(message.ToolCalls) != 1 || message.ToolCalls[0].Function.Name != "water_level" ||
+		!json.Valid([]byte(message.ToolCalls[0].Function.Arguments)) {
 		return wrong(answer)
 	}
 	chunks := client.Chat.Completions.NewStreaming(ctx, request)
@@ -219,7 +221,8 @@ func refusedAs(err error, status int, code, param string) error {
 // retries: the flaky way answers every first attempt with this status, and passes on the next.
 func retries() error {
 	for _, status := range []string{"429", "503"} {
-		_, err := client.Chat.Completions.New(ctx, ask(question), option.WithBaseURL(os.Getenv("FLAKY")+"/"+status+"/v1"), option.WithMaxRetries(1))
+		_, err := client.Chat.Completions.New(ctx, ask(question), option.WithBaseURL(os.Getenv("FLAKY")+"/"+status+"/v1"),
+			option.WithMaxRetries(1))
 		if err != nil {
 			return fmt.Errorf("%s: %w", status, err)
 		}

@@ -49,8 +49,10 @@ func newAccountsSoak(t *testing.T) *accountsSoak {
 	}
 	s := &accountsSoak{keys: t.TempDir(), seen: map[string]int{}}
 	s.moneySoak = prepareSoak(t, simulator.Config{Accounts: accounts, KeepRequests: 1 << 20, KeepBody: 400}, soakTeam+
-		fmt.Sprintf("  - id: batch\n    keys: [{id: bbbbbbbbbbbb, sha256: %s}]\n    queue: {wait: 10s, depth: 50}\n    share: 2\n    rates: {requests: {per: 1s, limit: %d}}\n", digest(soakKeys["batch"]), soakRateOfBatch)+
-		fmt.Sprintf("  - id: small\n    keys: [{id: cccccccccccc, sha256: %s}]\n    quotas: {requests: {day: %d}}\n", digest(soakKeys["small"]), soakQuotaOfSmall))
+		fmt.Sprintf("  - id: batch\n    keys: [{id: bbbbbbbbbbbb, sha256: %s}]\n    queue: {wait: 10s, depth: 50}\n    share: 2\n    rates: "+
+			"{requests: {per: 1s, limit: %d}}\n", digest(soakKeys["batch"]), soakRateOfBatch)+
+		fmt.Sprintf("  - id: small\n    keys: [{id: cccccccccccc, sha256: %s}]\n    quotas: {requests: {day: %d}}\n", digest(soakKeys["small"]),
+			soakQuotaOfSmall))
 	s.teams = []string{"search", "batch", "small"}
 	file := "accounts:\n  - {id: a, key_file: a, weight: 3}\n" +
 		fmt.Sprintf("  - {id: b, key_file: b, weight: 2, query_rate: 500, rates: [{requests: {per: 1s, limit: %d}}]}\n", soakRateOfB) +
@@ -185,7 +187,8 @@ func (s *accountsSoak) settle() {
 	})
 	s.Logf("%d holds have an unknown outcome", last)
 	for _, team := range append([]string{"@account-c"}, s.teams...) {
-		s.server.do("EVAL", "for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 1, id) end", 1, "sl1:{"+team+"}:open")
+		s.server.do("EVAL", "for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 1, id) end", 1,
+			"sl1:{"+team+"}:open")
 	}
 	wait(s.T, "all is settled", func() bool { requests, tasks := s.open(); return requests+tasks == 0 })
 }
@@ -233,8 +236,8 @@ func (s *accountsSoak) kept() {
 	}
 }
 
-// TestAccountsThatFailForLong: while accounts throttle, refuse keys, fall into arrears, hang and cut, for teams with and without a queue, and
-// a replica is killed every 20 s, no POST is executed twice, no task is asked for at another account, no limit is passed, nothing waits
+// TestAccountsThatFailForLong: while accounts throttle, refuse keys, fall into arrears, hang and cut, for teams with and without a queue,
+// and a replica is killed every 20 s, no POST is executed twice, no task is asked for at another account, no limit is passed, nothing waits
 // longer than it asked, and the service's bill of each account is the ledger's, but for what is flagged as estimated.
 func TestAccountsThatFailForLong(t *testing.T) {
 	if !isLong() {

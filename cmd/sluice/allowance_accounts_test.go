@@ -34,14 +34,16 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   local task, r, i = string.match(redis.call('GET', KEYS[2] .. id) or '', '^held %d (%d) %d+ %d+ %d+ (%d+) %d+ (%d+) ')
   requests, images, tasks = requests + (r or 0), images + (i or 0), tasks + (task or 0)
 end
-return {{requests, images, tasks}, redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4]), redis.call('HGETALL', KEYS[5]), redis.call('HGETALL', KEYS[6])}`
+return {{requests, images, tasks}, redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4]),
+  redis.call('HGETALL', KEYS[5]), redis.call('HGETALL', KEYS[6])}`
 
 // booksOf reads a team's books.
 func (r *race) booksOf(team string) (b teamBooks) {
 	r.Helper()
 	prefix, now := "sl1:{"+team+"}:", time.Now().UTC()
 	use := func(day time.Time) string { return prefix + "use:" + day.Format("20060102") }
-	read, ok := r.server.do("EVAL", readBooks, 6, prefix+"open", prefix+"hold:", prefix+"aside", prefix+"quota", use(now), use(now.AddDate(0, 0, -1))).([]any)
+	read, ok := r.server.do("EVAL", readBooks, 6, prefix+"open", prefix+"hold:", prefix+"aside", prefix+"quota", use(now),
+		use(now.AddDate(0, 0, -1))).([]any)
 	if !ok || len(read) != 5 {
 		r.Fatalf("the books of %s: %v", team, read)
 	}

@@ -76,7 +76,8 @@ func newCostly(t *testing.T, replicas, count int) *costly {
 	c := &costly{T: t, server: startRedis(t), asked: &asked{counts: map[string]int{}}}
 	doc := "teams:\n"
 	for n := range count {
-		doc += fmt.Sprintf("  - id: team%d\n    quotas: {requests: {day: 1000000}, tokens: {month: 1000000000}, images: {day: 100000}}\n    open_tasks: 1000\n", n)
+		doc += fmt.Sprintf("  - id: team%d\n    quotas: {requests: {day: 1000000}, tokens: {month: 1000000000}, images: {day: 100000}}\n    "+
+			"open_tasks: 1000\n", n)
 	}
 	read, err := teams.Parse([]byte(doc))
 	if err != nil {
@@ -171,7 +172,8 @@ func renewals(t *testing.T) {
 		if second%10 == 0 {
 			for replica := range replicas {
 				for _, team := range c.teams {
-					c.shared[replica].SettleLater(&limit.Charge{Held: c.spend(replica, team), Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 30}})
+					c.shared[replica].SettleLater(&limit.Charge{Held: c.spend(replica, team), Team: team,
+						Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 30}})
 				}
 			}
 			time.Sleep(100 * time.Millisecond) // they are sent within a moment
@@ -186,7 +188,8 @@ func renewals(t *testing.T) {
 	}
 	each := float64(commands) / replicas / float64(teams)
 	part := worked.Seconds() / seconds
-	t.Logf("%d teams active at %d replicas: %d commands a minute, %.1f for each team and replica; Redis works %.2f %% of its time for them", teams, replicas, commands, each, 100*part)
+	t.Logf("%d teams active at %d replicas: %d commands a minute, %.1f for each team and replica; Redis works %.2f %% of its time for them",
+		teams, replicas, commands, each, 100*part)
 	if each > 12 {
 		t.Errorf("%.1f commands a minute for each team and replica, want 6 renewals and little beside them", each)
 	}

@@ -18,8 +18,9 @@ type lane struct {
 	limit   int64
 	unit    string // of the limit; empty: open tasks
 	request raceRequest
-	streams bool  // every other worker of texts asks for a stream
-	parts   int64 // images that each value of its tag may make: its workers have the keys of partKeys, and ask for partTags; 0: no tag, one key
+	streams bool // every other worker of texts asks for a stream
+	// images that each value of its tag may make: its workers have the keys of partKeys, and ask for partTags; 0: no tag, one key
+	parts int64
 }
 
 // raceRequest is a request, and the amount that the service counts for it.
@@ -35,13 +36,14 @@ var (
 	oneTask  = raceRequest{path: imageURL, body: fmt.Sprintf(imageTask, 1), endpoint: simulator.EndpointImage, creates: true, images: 1}
 	twoTask  = raceRequest{path: imageURL, body: fmt.Sprintf(imageTask, 2), endpoint: simulator.EndpointImage, creates: true, images: 2}
 	oldTask  = raceRequest{
-		path: "/api/v1/services/aigc/text2image/image-synthesis", body: `{"model":"gen2.5-t2i","input":{"prompt":"A lighthouse"},"parameters":{"n":1}}`,
+		path: "/api/v1/services/aigc/text2image/image-synthesis", body: `{"model":"gen2.5-t2i","input":{"prompt":"A lighthouse"},` +
+			`"parameters":{"n":1}}`,
 		endpoint: simulator.EndpointSynthesis, creates: true, images: 1,
 	}
 )
 
-// theLanes are the lanes of docs/performance.md: 1,000 requests, 600 images, and tasks, with 64 workers in total. Those of the last one count in
-// the quotas of the house, their team, their key and their tag's value at once.
+// theLanes are the lanes of docs/performance.md: 1,000 requests, 600 images, and tasks, with 64 workers in total. Those of the last one
+// count in the quotas of the house, their team, their key and their tag's value at once.
 var theLanes = []lane{
 	{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 34, limit: 1000, unit: "requests", request: oneText},
 	{name: "images", limits: "quotas: {images: {month: 600}}", workers: 20, limit: 600, unit: "images", request: oneImage},

@@ -69,8 +69,8 @@ func (r *race) inParts(team, kind string) map[string]int64 {
 	return all
 }
 
-// partsHold checks the limits of keys and of the tag's values. Without Redis nothing is admitted that their quotas count, so what was admitted
-// is in Redis, whoever was cut off or killed; lost is how much of it a Redis without memory may lack.
+// partsHold checks the limits of keys and of the tag's values. Without Redis nothing is admitted that their quotas count, so what was
+// admitted is in Redis, whoever was cut off or killed; lost is how much of it a Redis without memory may lack.
 func (h *heat) partsHold(about string, lost int64) {
 	h.Helper()
 	for i := range h.lanes {

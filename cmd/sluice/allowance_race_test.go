@@ -45,13 +45,16 @@ func newRace(t *testing.T, replicas, told int, lanes []lane, variables ...string
 // newRaceOf is newRace of another binary of sluice, or with another limit of the house.
 func newRaceOf(t *testing.T, binary string, replicas, told int, lanes []lane, house int64, variables ...string) *race {
 	t.Helper()
-	r := &race{T: t, binary: binary, server: startRedis(t, "--dbfilename", "race.rdb"), gates: make([]atomic.Pointer[raceGate], replicas), house: house}
+	r := &race{T: t, binary: binary, server: startRedis(t, "--dbfilename", "race.rdb"), gates: make([]atomic.Pointer[raceGate], replicas),
+		house: house}
 	service, upstream := newService(t, simulator.Config{
-		Running: time.Hour, TaskRate: -1, MaxTasks: 1_000_000, KeepRequests: -1, Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
+		Running: time.Hour, TaskRate: -1, MaxTasks: 1_000_000, KeepRequests: -1,
+		Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
 	})
 	r.service = service
 	r.environ = append([]string{
-		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, raceTeams(lanes, house)),
+		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream",
+		"SLUICE_TEAMS_FILE=" + write(t, raceTeams(lanes, house)),
 		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_POLL_INTERVAL=10s",
 		"SLUICE_REDIS_TIMEOUT=" + redisTimeout.String(), fmt.Sprintf("SLUICE_REPLICAS=%d", told), "SLUICE_LOG_LEVEL=warn",
 	}, variables...)
@@ -139,8 +142,8 @@ func (h *heat) spend(lane int, n int64) {
 	asking.Wait()
 }
 
-// turnedAwayPause is the shortest pause of a worker after a refusal, so that the machine is not busy with nothing but refusals. With the race
-// detector, and other tests beside it, refusals every 50 ms leave too little of two cores for Redis.
+// turnedAwayPause is the shortest pause of a worker after a refusal, so that the machine is not busy with nothing but refusals. With the
+// race detector, and other tests beside it, refusals every 50 ms leave too little of two cores for Redis.
 var turnedAwayPause = longer(time.Second, 50*time.Millisecond)
 
 // pauseAfter is the pause of a worker after a refusal that took a while. On a machine that is too slow for the load the load falls:

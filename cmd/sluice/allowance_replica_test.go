@@ -144,7 +144,8 @@ func (r *race) well() {
 	}()
 	wait(r.T, "all replicas are well", func() bool {
 		for i := range r.gates {
-			if _, text, err := ask(client, "http://"+r.gates[i].Load().admin, "/metrics", ""); err != nil || !strings.Contains(text, "\nsluice_state_degraded 0\n") {
+			if _, text, err := ask(client, "http://"+r.gates[i].Load().admin, "/metrics", ""); err != nil ||
+				!strings.Contains(text, "\nsluice_state_degraded 0\n") {
 				return false
 			}
 		}

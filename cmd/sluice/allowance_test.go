@@ -120,7 +120,8 @@ func soak(t *testing.T, d time.Duration) {
 // theMemoryLanes are texts, which end immediately, and tasks of two images and of one, which never end.
 var theMemoryLanes = []lane{
 	{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 30, limit: 1000, unit: "requests", request: oneText},
-	{name: "images", limits: "quotas: {images: {month: 600}}\n    open_tasks: 2000", workers: 17, limit: 600, unit: "images", request: twoTask},
+	{name: "images", limits: "quotas: {images: {month: 600}}\n    open_tasks: 2000", workers: 17, limit: 600, unit: "images",
+		request: twoTask},
 	{name: "tasks", limits: "open_tasks: 300", workers: 17, limit: 300, request: oldTask},
 	{name: "parts", limits: partLimits(150, 80), workers: 18, limit: 150, unit: "images", request: oneImage, parts: 80},
 }
@@ -170,7 +171,8 @@ func TestLostMemoryPassesNoLimit(t *testing.T) {
 // before the first refusal, and the rest within ten seconds. The same holds with one replica, where calls in flight borrow from
 // each other.
 func TestALimitIsExactWithoutFailures(t *testing.T) {
-	lanes := []lane{{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 64, limit: 1000, unit: "requests", request: oneText}}
+	lanes := []lane{{name: "requests", limits: "quotas: {requests: {month: 1000}}", workers: 64, limit: 1000, unit: "requests",
+		request: oneText}}
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d replicas", replicas), func(t *testing.T) {
 			r := newRace(t, replicas, replicas, lanes, "SLUICE_REDIS_TIMEOUT=30s") // a machine that is busy for a moment is no failure

@@ -90,7 +90,8 @@ func TestHealthIgnoresTheEnvironmentsProxy(t *testing.T) {
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
 	admin := httptest.NewServer(http.NotFoundHandler())
 	defer admin.Close()
-	if _, err := askAdmin(t.Context(), strings.Replace(admin.URL, "127.0.0.1", "localhost", 1)); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := askAdmin(t.Context(), strings.Replace(admin.URL, "127.0.0.1", "localhost", 1)); err == nil ||
+		!strings.Contains(err.Error(), "404") {
 		t.Errorf("got %v, want the listener's own answer", err)
 	}
 }

@@ -65,8 +65,9 @@ func (c pageCall) fetch(ctx context.Context, t *testing.T, base string) pageAnsw
 }
 
 const (
-	pageChat  = `{"model":"llm-plus","messages":[{"role":"user","content":"What is a sluice?"}]`
-	pageText  = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message"`
+	pageChat = `{"model":"llm-plus","messages":[{"role":"user","content":"What is a sluice?"}]`
+	pageText = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},` +
+		`"parameters":{"result_format":"message"`
 	pageImage = `{"model":"gen2.5-t2i","input":{"messages":[{"role":"user","content":[{"text":"A mill"}]}]},"parameters":{"n":1}}`
 )
 
@@ -101,7 +102,8 @@ func TestPagesInABrowserCall(t *testing.T) {
 	tab := browsertest.New(t)
 	listed := newSite(t)
 	_, upstream := newService(t, simulator.Config{Running: 10 * time.Millisecond, TaskRate: -1})
-	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, sdkTeams), "SLUICE_POLL_INTERVAL=100ms", "SLUICE_CORS_ORIGINS=https://chat.example,"+listed)
+	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, sdkTeams), "SLUICE_POLL_INTERVAL=100ms",
+		"SLUICE_CORS_ORIGINS=https://chat.example,"+listed)
 	browsertest.Open(tab, t, listed)
 	base := "http://" + h.public
 	for name, want := range map[string]struct{ contentType, body string }{
@@ -114,7 +116,8 @@ func TestPagesInABrowserCall(t *testing.T) {
 		"list":          {"application/json", `"data"`},
 	} {
 		got := pageCalls[name].fetch(tab, t, base)
-		if got.Status != http.StatusOK || !strings.HasPrefix(got.Header["content-type"], want.contentType) || !strings.Contains(got.Body, want.body) {
+		if got.Status != http.StatusOK || !strings.HasPrefix(got.Header["content-type"], want.contentType) ||
+			!strings.Contains(got.Body, want.body) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if got.Header["sluice-request-id"] == "" || got.Header["vary"] != "" { // only the first is exposed
@@ -123,7 +126,8 @@ func TestPagesInABrowserCall(t *testing.T) {
 	}
 	wrong := pageCalls["chat"]
 	wrong.Headers = map[string]string{"Authorization": "Bearer wrong"}
-	if got := wrong.fetch(tab, t, base); got.Status != http.StatusUnauthorized || got.Header["sluice-refusal"] == "" || !strings.Contains(got.Body, `"error"`) {
+	if got := wrong.fetch(tab, t, base); got.Status != http.StatusUnauthorized || got.Header["sluice-refusal"] == "" ||
+		!strings.Contains(got.Body, `"error"`) {
 		t.Errorf("a wrong key: %+v", got)
 	}
 	image := keyed("POST", "/v1/images/generations", `{"model":"gen2.5-t2i","prompt":"A mill"}`, nil)

@@ -19,7 +19,8 @@ func git(t *testing.T, dir, stdin string, args ...string) (string, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	command := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "safe.directory=*", "-c", "core.excludesFile=/dev/null"}, args...)...)
+	command := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "safe.directory=*", "-c",
+		"core.excludesFile=/dev/null"}, args...)...)
 	command.Stdin = strings.NewReader(stdin)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -40,7 +41,8 @@ func outOfContext(t *testing.T, name string) (out bool) {
 		pattern, kept := strings.CutPrefix(line, "!")
 		anywhere := strings.HasPrefix(pattern, "**/")
 		pattern = strings.TrimPrefix(pattern, "**/")
-		if strings.Contains(pattern, "**") || strings.HasPrefix(pattern, "/") || strings.HasSuffix(pattern, "/") || anywhere && strings.Contains(pattern, "/") {
+		if strings.Contains(pattern, "**") || strings.HasPrefix(pattern, "/") || strings.HasSuffix(pattern, "/") ||
+			anywhere && strings.Contains(pattern, "/") {
 			t.Fatalf(".dockerignore has %s, a form of pattern that this test does not know", line)
 		}
 		for part := name; part != "."; part = path.Dir(part) {
@@ -58,7 +60,8 @@ func outOfContext(t *testing.T, name string) (out bool) {
 	return out
 }
 
-// TestTheBuildHasTheWholeRepository: a tracked file that the build lacks is a change of the source for Go, which `sluice version` would report.
+// TestTheBuildHasTheWholeRepository: a tracked file that the build lacks is a change of the source for Go, which `sluice version` would
+// report.
 func TestTheBuildHasTheWholeRepository(t *testing.T) {
 	if _, err := os.Stat("../../.git"); err != nil {
 		t.Skip("the checkout has no history")
@@ -106,7 +109,8 @@ func written(t *testing.T) map[string]string {
 	}
 	names := make(map[string]string)
 	inQuotes := regexp.MustCompile(`'[^']*'`) // what another program or another machine runs
-	writes := regexp.MustCompile(`(?:> ?|/dev/stdin |--from-file=|--set-file teams\.inline=|--rdb |--bill |tee | -o |cp [^ \n]+ )([A-Za-z.][\w./-]*)`)
+	writes := regexp.MustCompile(
+		`(?:> ?|/dev/stdin |--from-file=|--set-file teams\.inline=|--rdb |--bill |tee | -o |cp [^ \n]+ )([A-Za-z.][\w./-]*)`)
 	for place, text := range texts {
 		for _, match := range writes.FindAllStringSubmatch(inQuotes.ReplaceAllString(text, "Q"), -1) {
 			name := match[1]
@@ -123,9 +127,12 @@ func written(t *testing.T) map[string]string {
 func TestWhatThePagesWriteStaysOutOfRepositoryAndImage(t *testing.T) {
 	names := written(t)
 	for _, want := range []string{
-		"deploy/secrets/minted", "deploy/secrets/team-key", "deploy/secrets/upstream-key", "deploy/secrets/redis-url", "deploy/secrets/console-token",
-		"deploy/secrets/upstream-proxy", "deploy/secrets/client-secret", "deploy/secrets/backup.rdb", "deploy/accounts/main", "deploy/.env", "deploy/teams/teams.yaml",
-		"teams.yaml", "trial/key.txt", "trial/main.key", "trial/sluice.log", "trial/bill.csv", "trial/picture.png", "directory.json", "console-token",
+		"deploy/secrets/minted", "deploy/secrets/team-key", "deploy/secrets/upstream-key", "deploy/secrets/redis-url",
+		"deploy/secrets/console-token",
+		"deploy/secrets/upstream-proxy", "deploy/secrets/client-secret", "deploy/secrets/backup.rdb", "deploy/accounts/main", "deploy/.env",
+		"deploy/teams/teams.yaml",
+		"teams.yaml", "trial/key.txt", "trial/main.key", "trial/sluice.log", "trial/bill.csv", "trial/picture.png", "directory.json",
+		"console-token",
 	} {
 		if names[want] == "" {
 			t.Errorf("%s was not found among what the pages write: %q", want, slices.Sorted(maps.Keys(names)))

@@ -63,7 +63,8 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 		for _, line := range c.Upstream.Lines(c.UpstreamURL) {
 			text.WriteString("# " + line + "\n")
 		}
-		c.warnings = append(c.warnings, append(c.teams.Prices.BeyondRules(c.EditImageModels, c.SyncImageModels, c.Rules), c.teams.Prices.Hidden()...)...)
+		c.warnings = append(c.warnings, append(c.teams.Prices.BeyondRules(c.EditImageModels, c.SyncImageModels, c.Rules),
+			c.teams.Prices.Hidden()...)...)
 		c.warnings = append(c.warnings, c.teams.Prices.Awaited(price.DayOf(time.Now()))...)
 		joined, whole := c.withDirectory(ctx, &text)
 		c.warnPartial(joined)
@@ -92,7 +93,8 @@ func (c *configuration) warnPartial(joined *teams.File) {
 		return
 	}
 	for _, lack := range joined.Prices.Partial(price.DayOf(time.Now())) {
-		c.warnings = append(c.warnings, settings.Prefix+"FORWARD_PATHS: "+lack+": a quota of spend refuses it below a native path, where a request may make either; what is free has a price of 0")
+		c.warnings = append(c.warnings, settings.Prefix+"FORWARD_PATHS: "+lack+
+			": a quota of spend refuses it below a native path, where a request may make either; what is free has a price of 0")
 	}
 }
 
@@ -176,7 +178,8 @@ func writeSettings(w io.Writer, s settings.Settings, fs settings.Faults) {
 // writeTeams writes one line for each team.
 func writeTeams(w io.Writer, file *teams.File) {
 	for _, team := range file.List {
-		_, _ = fmt.Fprintf(w, "# team %s: %d %s, models %s, endpoints %s", team.ID, len(team.Keys), unit.Noun(int64(len(team.Keys)), "keys"), listOr(team.Models), listOr(team.Uses()))
+		_, _ = fmt.Fprintf(w, "# team %s: %d %s, models %s, endpoints %s", team.ID, len(team.Keys), unit.Noun(int64(len(team.Keys)), "keys"),
+			listOr(team.Models), listOr(team.Uses()))
 		if team.Owner == teams.OwnerDirectory {
 			_, _ = io.WriteString(w, ", of the directory")
 		}

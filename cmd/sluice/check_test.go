@@ -25,7 +25,8 @@ const someTeams = `teams:
         sha256: ` + testsDigest + "\n"
 
 func TestCheckShowsWhatIsInEffect(t *testing.T) {
-	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_TASK_TTL=90m", "SLUICE_VISION_MODELS=a, b*", "SLUICE_RULES=text.top_p=off,image.prompt.length=refuse"), "check")
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_TASK_TTL=90m", "SLUICE_VISION_MODELS=a, b*",
+		"SLUICE_RULES=text.top_p=off,image.prompt.length=refuse"), "check")
 	if got.code != exitClean {
 		t.Fatalf("%+v", got)
 	}
@@ -54,15 +55,18 @@ func TestCheckShowsWhatIsInEffect(t *testing.T) {
 func TestCheckShowsTheDirectoryInRedis(t *testing.T) {
 	server := startRedis(t)
 	environ := with("SLUICE_TEAMS_FILE="+write(t, someTeams+"house: {quotas: {images: {day: 9}}}\n"), "SLUICE_REDIS_URL="+server.url())
-	if got := command(t.Context(), environ, "directory", "import", write(t, "teams: [{id: maps, quotas: {images: {day: 10, month: 90}}}]")); got.code != exitClean {
+	if got := command(t.Context(), environ, "directory", "import",
+		write(t, "teams: [{id: maps, quotas: {images: {day: 10, month: 90}}}]")); got.code != exitClean {
 		t.Fatalf("%+v", got)
 	}
-	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# team maps: 0 keys, models *, endpoints text,multimodal,image,tasks,embeddings, of the directory\n") ||
+	if got := command(t.Context(), environ, "check"); got.code != exitClean ||
+		!strings.Contains(got.stdout, "# team maps: 0 keys, models *, endpoints text,multimodal,image,tasks,embeddings, of the directory\n") ||
 		strings.Count(got.stdout, "# warning: maps can never use its quota images per day: the house's is smaller\n") != 1 {
 		t.Errorf("%+v", got)
 	}
 	environ = with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL=redis://127.0.0.1:1")
-	if got := command(t.Context(), environ, "check"); got.code != exitClean || !strings.Contains(got.stdout, "# warning: the directory cannot be read: ") || strings.Contains(got.stdout, "of the directory") {
+	if got := command(t.Context(), environ, "check"); got.code != exitClean ||
+		!strings.Contains(got.stdout, "# warning: the directory cannot be read: ") || strings.Contains(got.stdout, "of the directory") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -75,7 +79,8 @@ func TestTheTeamsThatLoseForwardedPathsAreNamed(t *testing.T) {
 	must(t, os.WriteFile(teamsFile, []byte(file), 0o600))
 	_, upstream := newService(t, simulator.Config{})
 	environ := with("SLUICE_UPSTREAM_URL="+upstream.URL+"/api/v1", "SLUICE_TEAMS_FILE="+teamsFile)
-	if got := command(t.Context(), environ, "directory", "import", write(t, "teams: [{id: maps}, {id: tiles, endpoints: [text, other]}]")); got.code != exitClean {
+	if got := command(t.Context(), environ, "directory", "import",
+		write(t, "teams: [{id: maps}, {id: tiles, endpoints: [text, other]}]")); got.code != exitClean {
 		t.Fatalf("%+v", got)
 	}
 	for _, tt := range []struct {
@@ -99,7 +104,8 @@ func TestTheTeamsThatLoseForwardedPathsAreNamed(t *testing.T) {
 // With Redis, check names the models that were used and have no price today, and no others.
 func TestCheckNamesTheModelsWithoutAPrice(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
-	file := write(t, someTeams+"currency: CNY\nprices: [{model: llm-plus, input_per_million: 1}, {model: \"llm-*\", from: 9999-12-31, input_per_million: 1}]\n")
+	file := write(t, someTeams+"currency: CNY\nprices: [{model: llm-plus, input_per_million: 1}, {model: \"llm-*\", from: 9999-12-31, "+
+		"input_per_million: 1}]\n")
 	environ := with("SLUICE_UPSTREAM_URL="+upstream.URL+"/api/v1", "SLUICE_TEAMS_FILE="+file, "SLUICE_REDIS_URL="+startRedis(t).url())
 	h := serving(t, upstream.URL, environ[len(environ)-2:]...)
 	for _, model := range []string{"llm-max", "llm-plus", "unknown"} {
@@ -117,16 +123,19 @@ func TestCheckNamesTheModelsWithoutAPrice(t *testing.T) {
 
 // Check names models whose first price lies in the future: until then their requests are refused under a quota of spend.
 func TestCheckNamesPricesThatHaveNotBegun(t *testing.T) {
-	file := write(t, someTeams+"currency: CNY\nhouse: {quotas: {spend: {day: 5}}}\nprices: [{model: \"*\", from: 2099-01-01, image: 1, input_per_million: 1}]\n")
+	file := write(t, someTeams+"currency: CNY\nhouse: {quotas: {spend: {day: 5}}}\nprices: [{model: \"*\", from: 2099-01-01, image: 1, "+
+		"input_per_million: 1}]\n")
 	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+file), "check")
 	if want := "# warning: prices: * has no price until 2099-01-01: "; strings.Count(got.stdout, want) != 1 {
 		t.Errorf("%s\nwant %s", got.text(), want)
 	}
 }
 
-// Check names models whose price has only tokens or only images, where a native path is open and a quota counts money: it refuses them there.
+// Check names models whose price has only tokens or only images, where a native path is open and a quota counts money: it refuses them
+// there.
 func TestCheckNamesPricesOfOneKind(t *testing.T) {
-	const prices = "currency: CNY\nprices: [{model: \"video-*\", image: 0.5}, {model: llm-plus, output_per_million: 1}, {model: \"*\", image: 1, input_per_million: 1}]\n"
+	const prices = "currency: CNY\nprices: [{model: \"video-*\", image: 0.5}, {model: llm-plus, output_per_million: 1}, {model: \"*\", " +
+		"image: 1, input_per_million: 1}]\n"
 	const house = "house: {quotas: {spend: {day: 5}}}\n"
 	const ofTeam = "    quotas: {spend: {day: 5}}\n"
 	for _, tt := range []struct {
@@ -148,18 +157,22 @@ func TestCheckNamesPricesOfOneKind(t *testing.T) {
 
 // Check names sizes of the price list that no rule on the editing models lets a picture have, and those whose pictures cost by pixels.
 func TestCheckNamesSizesThatNeverCount(t *testing.T) {
-	file := write(t, someTeams+"currency: CNY\nprices: [{model: \"gen2.6-image*\", image: 1, images: [{size: 640*640, image: 2}, {size: 1k, image: 3}]}, {model: \"*\", image: 1, images: [{size: 1024*1024, image: 2}, {up_to_pixels: 2000000, image: 1}]}]\n")
+	file := write(t, someTeams+"currency: CNY\nprices: [{model: \"gen2.6-image*\", image: 1, images: [{size: 640*640, image: 2}, {size: "+
+		"1k, image: 3}]}, {model: \"*\", image: 1, images: [{size: 1024*1024, image: 2}, {up_to_pixels: 2000000, image: 1}]}]\n")
 	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+file), "check")
-	if !strings.Contains(got.stdout, "# warning: prices: the size 1024*1024 of * never counts: its pictures cost by up_to_pixels") || strings.Count(got.stdout, "never counts") != 2 {
+	if !strings.Contains(got.stdout, "# warning: prices: the size 1024*1024 of * never counts: its pictures cost by up_to_pixels") ||
+		strings.Count(got.stdout, "never counts") != 2 {
 		t.Error(got.text())
 	}
-	if strings.Count(got.stdout, "never counts: no rule allows it") != 1 || !strings.Contains(got.stdout, "# warning: prices: the size 640*640 of gen2.6-image* never counts") {
+	if strings.Count(got.stdout, "never counts: no rule allows it") != 1 ||
+		!strings.Contains(got.stdout, "# warning: prices: the size 640*640 of gen2.6-image* never counts") {
 		t.Error(got.text())
 	}
 }
 
 func TestWhatCheckShowsIsAcceptedAgain(t *testing.T) {
-	shown := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_MAX_BODY=1KiB", "SLUICE_FORWARD_PATHS=a,b/c"), "check").stdout
+	shown := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_MAX_BODY=1KiB", "SLUICE_FORWARD_PATHS=a,b/c"),
+		"check").stdout
 	var environ []string
 	for line := range strings.Lines(shown) {
 		if strings.HasPrefix(line, settings.Prefix) {
@@ -188,7 +201,8 @@ func TestCheckListsFaultsOfSettingsAndFilesTogether(t *testing.T) {
 }
 
 func TestTeamsFileThatCannotBeRead(t *testing.T) {
-	for what, path := range map[string]string{"missing": filepath.Join(t.TempDir(), "CANARY"), "a directory": t.TempDir(), "no YAML": write(t, "\t: CANARY: [")} {
+	for what, path := range map[string]string{"missing": filepath.Join(t.TempDir(), "CANARY"), "a directory": t.TempDir(),
+		"no YAML": write(t, "\t: CANARY: [")} {
 		got := command(t.Context(), with("SLUICE_TEAMS_FILE="+path), "check")
 		if got.code != exitFaulty || !strings.Contains(got.stderr, "SLUICE_TEAMS_FILE: ") || strings.Contains(got.text(), "CANARY") {
 			t.Errorf("%s: %+v", what, got)
@@ -199,12 +213,14 @@ func TestTeamsFileThatCannotBeRead(t *testing.T) {
 // TestTheTeamsFilesBoundIsTold: what the setting and the page say is the largest that is read.
 func TestTheTeamsFilesBoundIsTold(t *testing.T) {
 	bound := fmt.Sprintf("at most %d MiB", files.Most>>20)
-	if !strings.Contains(settings.Allowed["SLUICE_TEAMS_FILE"], bound) || !strings.Contains(readRoot(t, "docs/settings.md"), "A regular file of "+bound) {
+	if !strings.Contains(settings.Allowed["SLUICE_TEAMS_FILE"], bound) ||
+		!strings.Contains(readRoot(t, "docs/settings.md"), "A regular file of "+bound) {
 		t.Errorf("%q is not told", bound)
 	}
 	for size, want := range map[int]int{files.Most: exitClean, files.Most + 1: exitFaulty} {
 		file := write(t, someTeams+"#"+strings.Repeat("x", size-len(someTeams)-1))
-		if got := command(t.Context(), with("SLUICE_TEAMS_FILE="+file), "check"); got.code != want || strings.Contains(got.stderr, bound) != (want == exitFaulty) {
+		if got := command(t.Context(), with("SLUICE_TEAMS_FILE="+file), "check"); got.code != want ||
+			strings.Contains(got.stderr, bound) != (want == exitFaulty) {
 			t.Errorf("%d bytes: %d, want %d: %s", size, got.code, want, got.stderr)
 		}
 	}
@@ -240,7 +256,8 @@ func TestWarnings(t *testing.T) {
 	for _, tt := range []struct{ variable, says string }{
 		{"SLUICE_CAPTURE_CONTENT=true", "SLUICE_CAPTURE_CONTENT: spans that are sent contain prompts and answers"},
 		{"SLUICE_UPSTREAM_URL=http://10.0.0.1/api/v1", "http sends the upstream key in clear text"},
-		{"SLUICE_CONSOLE_URL=http://127.0.0.1:8082", "SLUICE_CONSOLE_TOKEN_FILE: not set, nor OIDC_ISSUER, so no operator can log in to the console"},
+		{"SLUICE_CONSOLE_URL=http://127.0.0.1:8082",
+			"SLUICE_CONSOLE_TOKEN_FILE: not set, nor OIDC_ISSUER, so no operator can log in to the console"},
 		{"SLUICE_ADMIN_PPROF=true\nSLUICE_ADMIN_LISTEN=:8081", "profiles can contain prompts and keys"},
 	} {
 		environ := append(with("SLUICE_TEAMS_FILE="+write(t, someTeams)), strings.Split(tt.variable, "\n")...)
@@ -252,7 +269,8 @@ func TestWarnings(t *testing.T) {
 }
 
 func TestDefaultsAreNotWarnedOf(t *testing.T) {
-	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REPLICAS=1", "SLUICE_UPSTREAM_URL=http://127.0.0.1:9/api/v1"), "check")
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REPLICAS=1",
+		"SLUICE_UPSTREAM_URL=http://127.0.0.1:9/api/v1"), "check")
 	if n := strings.Count(got.stdout, "# warning: "); n != 1 {
 		t.Errorf("%d warnings, want one, of memory, in\n%s", n, got.stdout)
 	}
@@ -297,7 +315,8 @@ func TestKeyForATeamThatCannotBe(t *testing.T) {
 func TestRulesNameTheConfiguredHeader(t *testing.T) {
 	for environ, want := range map[string]string{"": "X-Service-", "SLUICE_HEADER_PREFIX=X-Acme-": "X-Acme-"} {
 		got := command(t.Context(), []string{environ}, "check", "--rules")
-		for _, line := range []string{"  field  " + want + "Async\n", "the header " + want + "SSE: enable", want + "OssResourceResolve: enable", "also send " + want + "SSE: enable"} {
+		for _, line := range []string{"  field  " + want + "Async\n", "the header " + want + "SSE: enable", want + "OssResourceResolve: enable",
+			"also send " + want + "SSE: enable"} {
 			if got.code != 0 || !strings.Contains(got.stdout, line) {
 				t.Errorf("%s: exit %d, %q is missing", environ, got.code, line)
 			}
@@ -306,7 +325,8 @@ func TestRulesNameTheConfiguredHeader(t *testing.T) {
 			t.Errorf("%s: the neutral header is in it", environ)
 		}
 	}
-	if got := command(t.Context(), []string{"SLUICE_HEADER_PREFIX=no dash"}, "check", "--rules"); got.code != exitFaulty || !strings.Contains(got.stderr, "SLUICE_HEADER_PREFIX: ") {
+	if got := command(t.Context(), []string{"SLUICE_HEADER_PREFIX=no dash"}, "check", "--rules"); got.code != exitFaulty ||
+		!strings.Contains(got.stderr, "SLUICE_HEADER_PREFIX: ") {
 		t.Errorf("a faulty prefix: %+v", got)
 	}
 }

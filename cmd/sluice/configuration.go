@@ -148,7 +148,9 @@ func judgeTeams(doc []byte, err error, keys []teams.Digest) (*teams.File, settin
 	case err != nil:
 		return nil, settings.ContentFaults(name, err)
 	case slices.ContainsFunc(keys, file.HasKey):
-		return nil, settings.Faults{{Name: name, Text: "a team's key is the upstream key, with which the team can go around the gateway; mint another with sluice key"}}
+		return nil, settings.Faults{
+			{Name: name, Text: "a team's key is the upstream key, with which the team can go around the gateway; mint another with sluice key"},
+		}
 	}
 	return file, nil
 }
@@ -207,22 +209,45 @@ func (c *configuration) warn() {
 		mistake bool
 		text    string
 	}{
-		{open > most, fmt.Sprintf("MAX_CONNECTIONS: this process may open %d files, too few for %d connections of clients, those to upstream and its own; raise the limit of open files or lower the setting", most, c.MaxConnections)},
-		{c.AccountsFile != "" && (c.UpstreamKey != "" || c.UpstreamKeyFile != ""), "UPSTREAM_KEY: not used, because the accounts file names the accounts and their keys"},
-		{c.AccountsFile != "" && c.teams != nil && c.teams.Account != nil, "TEAMS_FILE: its account is not used, because the accounts file has the rates of each account"},
-		{c.NoProxy != "" && c.UpstreamProxy == "" && c.UpstreamProxyFile == "", "NO_PROXY: not used, because no proxy is set; UPSTREAM_PROXY sets one"},
+		{open > most, fmt.Sprintf("MAX_CONNECTIONS: this process may open %d files, too few for %d connections of clients, those to upstream "+
+			"and its own; raise the limit of open files or lower the setting", most, c.MaxConnections)},
+		{
+			c.AccountsFile != "" && (c.UpstreamKey != "" || c.UpstreamKeyFile != ""),
+			"UPSTREAM_KEY: not used, because the accounts file names the accounts and their keys",
+		},
+		{
+			c.AccountsFile != "" && c.teams != nil && c.teams.Account != nil,
+			"TEAMS_FILE: its account is not used, because the accounts file has the rates of each account",
+		},
+		{
+			c.NoProxy != "" && c.UpstreamProxy == "" && c.UpstreamProxyFile == "",
+			"NO_PROXY: not used, because no proxy is set; UPSTREAM_PROXY sets one",
+		},
 		{c.RedisURL == "", "REDIS_URL: not set, so quotas and tasks live in this process's memory and are lost when it ends"},
 		{c.RedisURL != "" && c.DirectoryFile != "", "DIRECTORY_FILE: not used, because the directory is in Redis"},
 		{c.RedisURL == "" && c.StateDir != "", "STATE_DIR: not used, because the directory is not in Redis"},
-		{c.ConsoleListen == settings.ConsoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != ""), "CONSOLE_LISTEN: off, so the other settings of the console are not used"},
-		{c.ConsoleListen != settings.ConsoleOff && !byLink && !otherwise, "CONSOLE_TOKEN_FILE: not set, nor OIDC_ISSUER, so no operator can log in to the console; it prints a one-time link only on loopback and without CONSOLE_URL"},
+		{
+			c.ConsoleListen == settings.ConsoleOff && (c.ConsoleURL != "" || c.ConsoleTokenFile != "" || c.OIDCIssuer != ""),
+			"CONSOLE_LISTEN: off, so the other settings of the console are not used",
+		},
+		{
+			c.ConsoleListen != settings.ConsoleOff && !byLink && !otherwise,
+			"CONSOLE_TOKEN_FILE: not set, nor OIDC_ISSUER, so no operator can log in to the console; it prints a one-time link only on loopback " +
+				"and without CONSOLE_URL",
+		},
 		{u != nil && u.Scheme == "http" && !settings.IsLoopback(u.Hostname()), "UPSTREAM_URL: http sends the upstream key in clear text"},
 		{c.MirrorURL.Insecure && !settings.IsLoopback(c.MirrorURL.Host()), "MIRROR_URL: http sends pictures in clear text"},
-		{c.MirrorURL.Dir != "" && c.Replicas > 1, "MIRROR_URL: a folder is of one machine: a replica finds only what itself stored, unless all share the folder"},
-		{c.MirrorURL.String() == "" && c.teams != nil && len(keptFor(c.teams)) > 0, "MIRROR_URL: not set, so no pictures are stored, though the teams file has teams with mirror"},
+		{c.MirrorURL.Dir != "" && c.Replicas > 1, "MIRROR_URL: a folder is of one machine: a replica finds only what itself stored, unless " +
+			"all share the folder"},
+		{
+			c.MirrorURL.String() == "" && c.teams != nil && len(keptFor(c.teams)) > 0,
+			"MIRROR_URL: not set, so no pictures are stored, though the teams file has teams with mirror",
+		},
 		{c.MirrorURL.String() != "" && c.RedisURL == "", "MIRROR_URL: without Redis, pictures that wait are lost when this process ends"},
-		{c.AdminPprof && !settings.IsLoopback(adminHost), "ADMIN_PPROF: profiles can contain prompts and keys, and " + settings.Prefix + "ADMIN_LISTEN is not loopback"},
-		{opaque(c.ForwardPaths), "FORWARD_PATHS: nothing but requests is governed below a path without a form, neither models nor tokens, images and spend; give each a form, such as path=native, if its bodies have one"},
+		{c.AdminPprof && !settings.IsLoopback(adminHost), "ADMIN_PPROF: profiles can contain prompts and keys, and " + settings.Prefix +
+			"ADMIN_LISTEN is not loopback"},
+		{opaque(c.ForwardPaths), "FORWARD_PATHS: nothing but requests is governed below a path without a form, neither models nor tokens, " +
+			"images and spend; give each a form, such as path=native, if its bodies have one"},
 		{c.CaptureContent, "CAPTURE_CONTENT: spans that are sent contain prompts and answers"},
 	} {
 		if w.mistake {
@@ -247,6 +272,7 @@ func shutOut(s settings.Settings, file *teams.File, owner teams.Owner) []string 
 	if !opaque(s.ForwardPaths) || len(ids) == 0 {
 		return nil
 	}
-	return []string{settings.Prefix + "FORWARD_PATHS: these teams have no endpoints, and so no longer may use these paths: " + strings.Join(ids, ", ") +
+	return []string{settings.Prefix + "FORWARD_PATHS: these teams have no endpoints, and so no longer may use these paths: " +
+		strings.Join(ids, ", ") +
 		"; name other in the endpoints of those that shall"}
 }

@@ -83,7 +83,8 @@ func (c *configuration) services(trip http.RoundTripper) (all []peers.Peer) {
 		if account.URL != nil {
 			base = account.URL
 		}
-		try := peers.Get(trip, base.JoinPath("tasks", noTask).String(), c.Upstream.Keys[account.ID].Reveal(), http.StatusOK, http.StatusNotFound, http.StatusBadRequest)
+		try := peers.Get(trip, base.JoinPath("tasks", noTask).String(), c.Upstream.Keys[account.ID].Reveal(), http.StatusOK, http.StatusNotFound,
+			http.StatusBadRequest)
 		all = append(all, peers.Peer{Name: "the service, account " + account.ID, Try: try})
 	}
 	return all
@@ -99,7 +100,10 @@ func issuers(console string, file *teams.File, trip http.RoundTripper) (all []pe
 	for _, address := range addresses {
 		if !seen[address] {
 			seen[address] = true
-			all = append(all, peers.Peer{Name: "the issuer " + address, Try: peers.Get(trip, strings.TrimSuffix(address, "/")+"/.well-known/openid-configuration", "", http.StatusOK)})
+			all = append(all, peers.Peer{
+				Name: "the issuer " + address,
+				Try:  peers.Get(trip, strings.TrimSuffix(address, "/")+"/.well-known/openid-configuration", "", http.StatusOK),
+			})
 		}
 	}
 	return all
@@ -109,20 +113,23 @@ func issuers(console string, file *teams.File, trip http.RoundTripper) (all []pe
 func hookNames(owner string, hooks []event.Hook, networks []netip.Prefix) (all []peers.Peer) {
 	for i := range hooks {
 		hook := &hooks[i]
-		all = append(all, peers.Peer{Name: fmt.Sprintf("the name of hook %s of %s", hook.ID, owner), Try: func(ctx context.Context) (time.Duration, string, error) {
-			u, err := url.Parse(hook.URL)
-			if err != nil {
-				return 0, "", errors.New("it is no address")
-			}
-			begun := time.Now()
-			addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
-			for _, address := range addresses {
-				if !upstream.MayConnect(address, networks) {
-					return time.Since(begun), "it leads to a private address, which " + settings.Prefix + "HOOK_NETWORKS does not list", nil
+		all = append(all, peers.Peer{
+			Name: fmt.Sprintf("the name of hook %s of %s", hook.ID, owner),
+			Try: func(ctx context.Context) (time.Duration, string, error) {
+				u, err := url.Parse(hook.URL)
+				if err != nil {
+					return 0, "", errors.New("it is no address")
 				}
-			}
-			return time.Since(begun), "", err
-		}})
+				begun := time.Now()
+				addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+				for _, address := range addresses {
+					if !upstream.MayConnect(address, networks) {
+						return time.Since(begun), "it leads to a private address, which " + settings.Prefix + "HOOK_NETWORKS does not list", nil
+					}
+				}
+				return time.Since(begun), "", err
+			},
+		})
 	}
 	return all
 }

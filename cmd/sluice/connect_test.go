@@ -36,7 +36,8 @@ func TestCheckTriesTheServiceThroughTheHousesProxy(t *testing.T) {
 	}
 }
 
-// A service with a certificate of the house is reached by check and by the gateway once SSL_CERT_DIR has its authority, beside what else lies there.
+// A service with a certificate of the house is reached by check and by the gateway once SSL_CERT_DIR has its authority, beside what else
+// lies there.
 func TestAuthoritiesOfTheHouseAreInAFolder(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewTLSServer(simulator.New(simulator.Config{Keys: []string{"sk-upstream"}}))
@@ -51,10 +52,13 @@ export SSL_CERT_DIR=`+authorities+`
 sluice check --connect
 sluice serve &
 until sluice health 2> health.txt; do sleep 0.1; done
-curl -s -H 'Authorization: Bearer test' -H 'Content-Type: application/json' http://`+address+`/v1/chat/completions -d '{"model":"llm-plus","messages":[{"role":"user","content":"a"}]}'
-`, "SLUICE_UPSTREAM_URL="+upstream.URL+"/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_CONSOLE_LISTEN=off",
+curl -s -H 'Authorization: Bearer test' -H 'Content-Type: application/json' http://`+address+
+		`/v1/chat/completions -d '{"model":"llm-plus","messages":[{"role":"user","content":"a"}]}'
+`, "SLUICE_UPSTREAM_URL="+upstream.URL+"/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE="+write(t, someTeams),
+		"SLUICE_CONSOLE_LISTEN=off",
 		"SLUICE_LISTEN="+address, "SLUICE_ADMIN_LISTEN=127.0.0.1:"+fmt.Sprint(limittest.FreePort(t)))
-	for _, want := range []string{"wrong: the service, account main: tls: failed to verify certificate: x509: ", "\nok: the service, account main, ", `"finish_reason":"stop"`} {
+	for _, want := range []string{"wrong: the service, account main: tls: failed to verify certificate: x509: ",
+		"\nok: the service, account main, ", `"finish_reason":"stop"`} {
 		if !strings.Contains("\n"+said, want) {
 			t.Errorf("it never prints %q; it said\n%s", want, said)
 		}
@@ -70,12 +74,15 @@ func TestCheckTriesWhatIsConnectedTo(t *testing.T) {
 		}
 	}))
 	defer issuer.Close()
-	file := write(t, someTeams+fmt.Sprintf("    hooks: [{id: chat, url: \"https://localhost/CANARY\", kind: slack, events: [\"*\"]}]\nissuers: [{url: %q, audience: sluice, teams: {a: search}}]\n", issuer.URL))
+	file := write(t, someTeams+fmt.Sprintf("    hooks: [{id: chat, url: \"https://localhost/CANARY\", kind: slack, events: "+
+		"[\"*\"]}]\nissuers: [{url: %q, audience: sluice, teams: {a: search}}]\n", issuer.URL))
 	pictures := t.TempDir()
 	environ := func(key, redis string) []string {
 		return []string{
-			"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=" + key, "SLUICE_TEAMS_FILE=" + file, "SLUICE_REDIS_URL=" + redis,
-			"SLUICE_REDIS_TIMEOUT=5s", "SLUICE_MIRROR_URL=file://" + pictures, "SLUICE_MIRROR_PROXY=true", "SLUICE_RESULT_HOSTS=a.example", "HTTPS_PROXY=http://CANARY.example:3128",
+			"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=" + key, "SLUICE_TEAMS_FILE=" + file,
+			"SLUICE_REDIS_URL=" + redis,
+			"SLUICE_REDIS_TIMEOUT=5s", "SLUICE_MIRROR_URL=file://" + pictures, "SLUICE_MIRROR_PROXY=true", "SLUICE_RESULT_HOSTS=a.example",
+			"HTTPS_PROXY=http://CANARY.example:3128",
 		}
 	}
 	got := command(t.Context(), environ("sk-upstream", startRedis(t).url()), "check", "--connect")
@@ -101,13 +108,16 @@ func TestCheckTriesWhatIsConnectedTo(t *testing.T) {
 	}
 	pictures = file // no folder
 	got = command(t.Context(), environ("sk-CANARY", "redis://127.0.0.1:1"), "check", "--connect")
-	if got.code != exitFailure || !strings.Contains(got.stdout, "wrong: Redis: ") || !strings.Contains(got.stdout, "wrong: the service, account main: the key is refused with 401\n") ||
-		!strings.Contains(got.stderr, "3 of 5 cannot be reached") || !strings.Contains(got.stdout, "wrong: the mirror: ") || strings.Contains(got.text(), "CANARY") {
+	if got.code != exitFailure || !strings.Contains(got.stdout, "wrong: Redis: ") ||
+		!strings.Contains(got.stdout, "wrong: the service, account main: the key is refused with 401\n") ||
+		!strings.Contains(got.stderr, "3 of 5 cannot be reached") || !strings.Contains(got.stdout, "wrong: the mirror: ") ||
+		strings.Contains(got.text(), "CANARY") {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestCheckSaysWhatIsWrongWithRedis: an address that does not answer as Redis does is not a busy one, and Redis that serve refuses is not ok.
+// TestCheckSaysWhatIsWrongWithRedis: an address that does not answer as Redis does is not a busy one, and Redis that serve refuses is not
+// ok.
 func TestCheckSaysWhatIsWrongWithRedis(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts and never answers
@@ -115,13 +125,16 @@ func TestCheckSaysWhatIsWrongWithRedis(t *testing.T) {
 	t.Cleanup(func() { _ = silent.Close() })
 	plain := startRedis(t)
 	for redis, want := range map[string]string{
-		"redis://" + silent.Addr().String():                                             "wrong: Redis: Redis was not asked: no connection within 2s\n",
-		"rediss://" + plain.address():                                                   "wrong: Redis: Redis was not asked: no connection within 2s\n",
-		startRedis(t, "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru").url(): "wrong: Redis: the eviction policy of Redis is allkeys-lru, ",
+		"redis://" + silent.Addr().String(): "wrong: Redis: Redis was not asked: no connection " +
+			"within 2s\n",
+		"rediss://" + plain.address(): "wrong: Redis: Redis was not asked: no connection within 2s\n",
+		startRedis(t, "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru").
+			url(): "wrong: Redis: the eviction policy of Redis is allkeys-lru, ",
 		plain.url(): "ok: Redis, ",
 	} {
 		got := command(t.Context(), []string{
-			"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams), "SLUICE_REDIS_URL=" + redis,
+			"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
+			"SLUICE_REDIS_URL=" + redis,
 		}, "check", "--connect")
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%s: %q is missing in\n%s", redis, want, got.text())

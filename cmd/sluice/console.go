@@ -70,10 +70,13 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 	byLink, _ := p.OperatorsEnter()
 	c := &consoleServer{
 		listener: p.listener, access: access.New(p.access(registry)), address: p.address(), log: p.log, halt: halt, byLink: byLink,
-		api: console.NewAPI(console.APIDeps{Registry: registry, Ledger: p.kept.balances, Traffic: numbers, Currency: p.gateway.Currency, Now: time.Now, Log: p.log}),
+		api: console.NewAPI(console.APIDeps{
+			Registry: registry, Ledger: p.kept.balances, Traffic: numbers, Currency: p.gateway.Currency,
+			Now: time.Now, Log: p.log,
+		}),
 		pages: pages.New(pages.Deps{
-			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix, Currency: p.gateway.Currency, Now: time.Now,
-			Gateway: p.publicAddress, Settled: p.directory.watch.settled,
+			Teams: registry, Raises: registry.Raises, Figures: numbers, Config: p.shown, Modes: p.Rules, Prefix: p.HeaderPrefix,
+			Currency: p.gateway.Currency, Now: time.Now, Gateway: p.publicAddress, Settled: p.directory.watch.settled,
 			File:     p.force.file.Load,
 			TraceURL: string(p.TraceURLTemplate), Provider: p.ProviderName, Crowded: p.bounds.add(pages.LiveBound),
 		}),
@@ -95,7 +98,8 @@ func newConsole(ctx context.Context, p consoleParts) *consoleServer {
 // registry returns the console's registry of teams.
 func (p consoleParts) registry() *console.Registry {
 	return console.NewRegistry(console.RegistryDeps{
-		Directory: p.directory.store, File: p.force.file.Load, Balances: p.kept.balances, Tasks: consoleTasks{p.gateway}, Standings: p.gateway.Standings, Now: time.Now, Random: rand.Reader,
+		Directory: p.directory.store, File: p.force.file.Load, Balances: p.kept.balances, Tasks: consoleTasks{p.gateway},
+		Standings: p.gateway.Standings, Now: time.Now, Random: rand.Reader,
 		InForce: func() teams.State {
 			s, _, _ := p.directory.joined.InForce()
 			return s
@@ -107,8 +111,10 @@ func (p consoleParts) registry() *console.Registry {
 // figures returns the console's figures of traffic, limits, money and tasks.
 func (p consoleParts) figures() *figures.Figures {
 	deps := figures.Deps{
-		Teams: p.force.file.Load, Balances: p.kept.balances, Recent: p.kept.recent, Tasks: p.kept.claims, Outbox: p.kept.outbox, Running: p.gateway.InFlight, Standings: p.gateway.Standings, House: p.kept.ledger, Days: new(figures.MemorySums),
-		Pulse: p.pulse.Fault, Hooks: p.hooks, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour), Now: time.Now,
+		Teams: p.force.file.Load, Balances: p.kept.balances, Recent: p.kept.recent, Tasks: p.kept.claims, Outbox: p.kept.outbox,
+		Running: p.gateway.InFlight, Standings: p.gateway.Standings, House: p.kept.ledger, Days: new(figures.MemorySums),
+		Pulse: p.pulse.Fault, Hooks: p.hooks, Queued: p.bounds.add(figures.ReadingBound), Late: max(leastLate, p.TaskTTL+2*time.Hour),
+		Now: time.Now,
 		Panicked: func(fault any, stack string) {
 			p.log.Error("panic", "work", "sums of past days", "panic", fault, "stack", stack)
 		},
@@ -149,7 +155,8 @@ func (p consoleParts) access(audit *console.Registry) access.Deps {
 	}
 	if p.OIDCIssuer != "" {
 		deps.Issuer = oidc.NewClient(oidc.ClientConfig{
-			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: func() string { return secret().Reveal() }, Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Trip: p.tunnel().Transport(),
+			URL: p.OIDCIssuer, ClientID: p.OIDCClientID, Secret: func() string { return secret().Reveal() },
+			Redirect: string(p.ConsoleURL) + "/login/callback", Now: time.Now, Trip: p.tunnel().Transport(),
 		})
 	}
 	return deps
@@ -251,7 +258,10 @@ func cancelError(err error) error {
 	case errors.Is(err, gateway.ErrNoTask):
 		return &teams.Problem{Code: teams.CodeMissing, Field: "task", Text: "the team has no such task", Advice: "look at the team's tasks"}
 	case errors.Is(err, gateway.ErrNoCancel):
-		return &teams.Problem{Code: teams.CodeConflict, Field: "task", Text: "the service did not take the cancel", Allowed: "a task that waits", Advice: "look at the task's state"}
+		return &teams.Problem{
+			Code: teams.CodeConflict, Field: "task", Text: "the service did not take the cancel", Allowed: "a task that waits",
+			Advice: "look at the task's state",
+		}
 	case errors.Is(err, gateway.ErrCancelRate):
 		return teams.Away("the service takes no more cancels at the moment, and this one was not sent", err)
 	}

@@ -33,7 +33,8 @@ type consoled struct {
 func openConsoled(t *testing.T, variables ...string) consoled {
 	t.Helper()
 	_, service := newService(t, simulator.Config{Pending: time.Hour})
-	c, err := loadConfiguration(servingEnviron(t, service.URL, append([]string{"SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_LOG_LEVEL=error"}, variables...)...))
+	c, err := loadConfiguration(servingEnviron(t, service.URL, append([]string{"SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_LOG_LEVEL=error"},
+		variables...)...))
 	must(t, err)
 	log := openLog(c.Settings, io.Discard)
 	process, err := open(t.Context(), c, log, start{})

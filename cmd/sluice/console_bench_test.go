@@ -48,7 +48,8 @@ func BenchmarkConsole(b *testing.B) {
 		}
 		defer func() { _ = file.Close() }()
 	}
-	for _, path := range []string{"/now", "/teams", "/teams/team-007", "/tasks", "/requests", "/money", h.money("team"), h.money("model"), h.money("tag")} {
+	for _, path := range []string{"/now", "/teams", "/teams/team-007", "/tasks", "/requests", "/money", h.money("team"), h.money("model"),
+		h.money("tag")} {
 		b.Run(path+"/next", func(b *testing.B) { h.measure(b, path, func() { time.Sleep(2 * time.Second) }) })
 	}
 	for _, path := range []string{"/requests", "/money", h.money("team")} {
@@ -87,7 +88,8 @@ func (h *benchHouse) stop() {
 // money is the page of all days, added up in one way.
 func (h *benchHouse) money(by string) string {
 	now := time.Now().UTC()
-	return fmt.Sprintf("/money?by=%s&from=%s&to=%s", by, now.AddDate(0, 0, 1-limit.LedgerDays).Format(time.DateOnly), now.Format(time.DateOnly))
+	return fmt.Sprintf("/money?by=%s&from=%s&to=%s", by, now.AddDate(0, 0, 1-limit.LedgerDays).Format(time.DateOnly),
+		now.Format(time.DateOnly))
 }
 
 // visited is how a page came.
@@ -99,7 +101,9 @@ type visited struct {
 func (h *benchHouse) visit(path string) (v visited) {
 	h.Helper()
 	var begun time.Time
-	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{GotFirstResponseByte: func() { v.first = time.Since(begun) }})
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{GotFirstResponseByte: func() {
+		v.first = time.Since(begun)
+	}})
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.console+path, http.NoBody)
 	if err != nil {
 		h.Fatal(err)
@@ -167,7 +171,8 @@ func fillHouse(b testing.TB, store *redisServer, count int, models func(team int
 	for n := range benchRequests {
 		at := now.Add(time.Duration(n-benchRequests) * 10 * time.Millisecond)
 		post.Lines = append(post.Lines, recent.Line{At: at, Text: fmt.Sprintf(
-			`{"time":%q,"level":"INFO","msg":"request","id":"req-%d","team":"team-%03d","model":"llm-plus","status":200,"ms":812.5,"tokens":950,"spend":0.0019}`,
+			`{"time":%q,"level":"INFO","msg":"request","id":"req-%d","team":"team-%03d","model":"llm-plus","status":200,"ms":812.5,"tokens":950,`+
+				`"spend":0.0019}`,
 			at.Format(time.RFC3339Nano), n, n%count)})
 	}
 	if err := recent.NewRedis(store.admin, time.Now).Post(b.Context(), post); err != nil {

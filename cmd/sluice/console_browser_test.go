@@ -45,10 +45,12 @@ func TestAnOperatorsDay(t *testing.T) {
 	browsertest.Open(tab, t, find(t, one.log, `(http://127\.0\.0\.1:\d+/login\?code=\S+)`))
 
 	browsertest.Open(tab, t, console+"/new-team")
-	if status := press(tab, t, ".actions button", map[string]string{"#f-id": "mill", "#f-description": "the mill"}); status != 200 || !strings.Contains(textIn(tab, t), "The team was created") {
+	if status := press(tab, t, ".actions button", map[string]string{"#f-id": "mill", "#f-description": "the mill"}); status != 200 ||
+		!strings.Contains(textIn(tab, t), "The team was created") {
 		t.Fatalf("a new team: %d %s", status, textIn(tab, t))
 	}
-	if status := press(tab, t, `form[action="/teams/mill/keys"] button`, map[string]string{`input[name="note"]`: "the indexer"}); status != 201 {
+	if status := press(tab, t, `form[action="/teams/mill/keys"] button`,
+		map[string]string{`input[name="note"]`: "the indexer"}); status != 201 {
 		t.Fatalf("a new key: %d %s", status, textIn(tab, t))
 	}
 	key := browsertest.Evaluate[string](tab, t, `document.getElementById("key").textContent`)
@@ -62,7 +64,8 @@ func TestAnOperatorsDay(t *testing.T) {
 	}
 
 	browsertest.Open(tab, t, console+"/teams/mill/edit")
-	if status := press(tab, t, ".actions button", map[string]string{"#f-quotas-requests-day": "1"}); status != 200 || !strings.Contains(textIn(tab, t), "The change was made") {
+	if status := press(tab, t, ".actions button", map[string]string{"#f-quotas-requests-day": "1"}); status != 200 ||
+		!strings.Contains(textIn(tab, t), "The change was made") {
 		t.Fatalf("a limit: %d %s", status, textIn(tab, t))
 	}
 	eventually(t, func() bool { return asked(other) == 429 })
@@ -96,7 +99,8 @@ func loseARace(tab context.Context, t *testing.T, console string) {
 	}
 	status := press(tab, t, ".actions button", map[string]string{"#f-description": "the old mill"})
 	text := textIn(tab, t)
-	if status != 412 || !strings.Contains(text, "Somebody else changed this team while you were editing") || !strings.Contains(text, "In force now: the new mill") {
+	if status != 412 || !strings.Contains(text, "Somebody else changed this team while you were editing") ||
+		!strings.Contains(text, "In force now: the new mill") {
 		t.Errorf("the slower one: %d %s", status, text)
 	}
 }
@@ -116,7 +120,8 @@ func TestTheLimitsOfAKeyInABrowser(t *testing.T) {
 	if status := press(tab, t, mint, map[string]string{"#f-quotas-requests-day": "many"}); status != 400 {
 		t.Fatalf("a faulty limit: %d %s", status, textIn(tab, t))
 	}
-	if hint := browsertest.Evaluate[string](tab, t, `document.getElementById("f-quotas-requests-day-hint").innerText`); !strings.Contains(hint, "many") {
+	if hint := browsertest.Evaluate[string](tab, t, `document.getElementById("f-quotas-requests-day-hint").innerText`); !strings.Contains(
+		hint, "many") {
 		t.Errorf("beside the field stands %q", hint)
 	}
 	if status := press(tab, t, mint, map[string]string{"#f-quotas-requests-day": "1", "#f-models": "llm-*"}); status != 201 {
@@ -139,7 +144,8 @@ func TestTheLimitsOfAKeyInABrowser(t *testing.T) {
 		t.Errorf("the team's page lacks the key's limits: %s", text)
 	}
 	browsertest.Open(tab, t, console+"/teams/mill/keys/"+id+"/edit")
-	if status := press(tab, t, ".actions button", map[string]string{"#f-quotas-requests-day": " "}); status != 200 || !strings.Contains(textIn(tab, t), "own limits were changed") {
+	if status := press(tab, t, ".actions button", map[string]string{"#f-quotas-requests-day": " "}); status != 200 ||
+		!strings.Contains(textIn(tab, t), "own limits were changed") {
 		t.Fatalf("the limit taken away: %d %s", status, textIn(tab, t))
 	}
 	eventually(t, func() bool { return asked() == 200 })

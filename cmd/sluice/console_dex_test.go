@@ -124,7 +124,8 @@ func TestSignOnInABrowser(t *testing.T) {
 
 func TestSignOnWithDex(t *testing.T) {
 	front := newDexFront(t)
-	const members = "teams:\n  - id: search\n    members: [authors]\n  - id: ads\n    members: [kilgore@kilgore.trout]\n  - id: maps\n    members: [readers]\n"
+	const members = "teams:\n  - id: search\n    members: [authors]\n  - id: ads\n    members: [kilgore@kilgore.trout]\n  - id: maps\n    " +
+		"members: [readers]\n"
 	for about, tt := range map[string]struct{ setting, says string }{
 		"an operator":  {"SLUICE_OIDC_OPERATORS=readers,authors", signedIn("kilgore@kilgore.trout", "operator")},
 		"a viewer":     {"SLUICE_OIDC_VIEWERS=Kilgore@Kilgore.Trout", signedIn("kilgore@kilgore.trout", "viewer")},

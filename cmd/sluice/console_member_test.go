@@ -46,7 +46,8 @@ func TestAMembersDay(t *testing.T) {
 		shows(tab, t, state)
 		late.Add(int64((90 * time.Minute).Seconds()))
 	}
-	const drawn = `[...document.querySelectorAll(".pictures img")].filter(i => (i.scrollIntoView(), i.complete && i.naturalWidth > 0)).length === 1`
+	const drawn = `[...document.querySelectorAll(".pictures img")].filter(i => (i.scrollIntoView(),` +
+		` i.complete && i.naturalWidth > 0)).length === 1`
 	holds(tab, t, drawn)
 
 	press(tab, t, `form[action="/logout"] button`, nil)
@@ -72,9 +73,11 @@ func login(tab context.Context, t *testing.T, console, secret string) {
 // makeTask makes a task of one picture for team search.
 func makeTask(t *testing.T, h *house) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+h.public+imageURL, strings.NewReader(fmt.Sprintf(imageTask, 1)))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+h.public+imageURL,
+		strings.NewReader(fmt.Sprintf(imageTask, 1)))
 	must(t, err)
-	for name, value := range map[string]string{"Authorization": "Bearer test", "Content-Type": "application/json", "X-Service-Async": "enable"} {
+	for name, value := range map[string]string{"Authorization": "Bearer test", "Content-Type": "application/json",
+		"X-Service-Async": "enable"} {
 		request.Header.Set(name, value)
 	}
 	answer, err := newClient(t).Do(request)

@@ -122,8 +122,10 @@ func csvSum(t *testing.T, text, column string, wanted func(row map[string]string
 // whole checks all pages of an operator.
 func whole(task string) []string {
 	return []string{
-		"/now", "/now?span=day", "/teams", "/new-team", "/teams/maps", "/teams/maps/edit", "/teams/search", "/tasks", "/tasks?team=maps", "/teams/maps/tasks/" + task,
-		"/requests", "/requests?team=maps", "/requests?refusal=any", "/money", "/money?by=model", "/money?by=day", "/money?by=endpoint", "/money?by=tag", "/money?team=maps&by=tag",
+		"/now", "/now?span=day", "/teams", "/new-team", "/teams/maps", "/teams/maps/edit", "/teams/search", "/tasks", "/tasks?team=maps",
+		"/teams/maps/tasks/" + task,
+		"/requests", "/requests?team=maps", "/requests?refusal=any", "/money", "/money?by=model", "/money?by=day", "/money?by=endpoint",
+		"/money?by=tag", "/money?team=maps&by=tag",
 		"/refusals", "/refusals?by=model&span=day", "/latency", "/latency?by=endpoint&span=day", "/search?q=map",
 		"/money.csv", "/focus.csv", "/rules", "/audit", "/audit?verify=1", "/config",
 	}
@@ -132,7 +134,8 @@ func whole(task string) []string {
 var changing = regexp.MustCompile(`<form[^>]* method="post" action="([^"]+)"`)
 
 func TestPagesOfAProcess(t *testing.T) {
-	for about, variables := range map[string][]string{"memory": nil, "Redis": {"SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_REDIS_TIMEOUT=5s"}} {
+	for about, variables := range map[string][]string{"memory": nil,
+		"Redis": {"SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_REDIS_TIMEOUT=5s"}} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()
 			c := openConsoled(t, append([]string{"SLUICE_TEAMS_FILE=" + write(t, pagedTeams)}, variables...)...)
@@ -219,15 +222,19 @@ func (c consoled) memberAlone(task string) {
 	_, requests := c.visit(theOperator, "/requests?team=search", nil)
 	foreign := regexp.MustCompile(`href="(/requests/[^"]+)"`).FindStringSubmatch(requests)
 	for path, want := range map[string]int{
-		"/now": 200, "/teams": 200, "/teams/maps": 200, "/tasks": 200, "/requests": 200, "/money": 200, "/money?by=tag": 200, "/rules": 200, "/teams/maps/tasks/" + task: 200,
-		"/teams/search": 404, "/teams/search/edit": 404, "/teams/search/tasks/" + task: 404, "/tasks?team=search": 404, "/requests?team=search": 404,
-		"/money?team=search": 404, "/money.csv?team=search": 404, "/focus.csv": 200, "/focus.csv?team=search": 404, foreign[1]: 404, "/audit": 403, "/config": 403,
+		"/now": 200, "/teams": 200, "/teams/maps": 200, "/tasks": 200, "/requests": 200, "/money": 200, "/money?by=tag": 200, "/rules": 200,
+		"/teams/maps/tasks/" + task: 200,
+		"/teams/search":             404, "/teams/search/edit": 404, "/teams/search/tasks/" + task: 404, "/tasks?team=search": 404,
+		"/requests?team=search": 404,
+		"/money?team=search":    404, "/money.csv?team=search": 404, "/focus.csv": 200, "/focus.csv?team=search": 404, foreign[1]: 404,
+		"/audit": 403, "/config": 403,
 	} {
 		status, body := c.visit(ofMaps, path, nil)
 		if status != want || strings.Contains(body, "/teams/search\"") {
 			c.Errorf("a member, %s: %d, want %d", path, status, want)
 		}
-		if _, none := c.visit(ofMaps, strings.ReplaceAll(path, "search", "nothing"), nil); want == 404 && path != foreign[1] && strings.ReplaceAll(body, "search", "nothing") != strings.ReplaceAll(none, "search", "nothing") { // every page has a search
+		if _, none := c.visit(ofMaps, strings.ReplaceAll(path, "search", "nothing"), nil); want == 404 && path != foreign[1] &&
+			strings.ReplaceAll(body, "search", "nothing") != strings.ReplaceAll(none, "search", "nothing") { // every page has a search
 			c.Errorf("%s differs for a team that there is not", path)
 		}
 	}
@@ -304,7 +311,8 @@ func (c consoled) equalBills(environ []string) {
 		path string
 		args []string
 	}{
-		{theOperator, "/focus.csv", nil}, {theViewer, "/focus.csv?team=search", []string{"--team", "search"}}, {ofMaps, "/focus.csv", []string{"--team", "maps"}},
+		{theOperator, "/focus.csv", nil}, {theViewer, "/focus.csv?team=search", []string{"--team", "search"}},
+		{ofMaps, "/focus.csv", []string{"--team", "maps"}},
 	} {
 		want := command(c.Context(), environ, append([]string{"usage", "--focus", "--from", first}, tt.args...)...).stdout
 		if _, got := c.visit(tt.p, tt.path, nil); got != want || strings.Count(got, "\n") < 2 {
@@ -315,7 +323,8 @@ func (c consoled) equalBills(environ []string) {
 
 // TestATeamsPageHasTheLimitsThatHold: the same that the team itself sees; a replica has a share of them.
 func TestATeamsPageHasTheLimitsThatHold(t *testing.T) {
-	c := openConsoled(t, "SLUICE_REPLICAS=2", "SLUICE_TEAMS_FILE="+write(t, strings.Replace(someTeams, "  - id: search\n", "  - id: search\n    concurrent: 7\n    open_tasks: 9\n", 1)))
+	c := openConsoled(t, "SLUICE_REPLICAS=2", "SLUICE_TEAMS_FILE="+
+		write(t, strings.Replace(someTeams, "  - id: search\n", "  - id: search\n    concurrent: 7\n    open_tasks: 9\n", 1)))
 	_, own := c.send("GET", "/sluice/v1/usage", "", "test")
 	var told struct {
 		Concurrent struct{ Limit int }
@@ -323,8 +332,11 @@ func TestATeamsPageHasTheLimitsThatHold(t *testing.T) {
 	}
 	must(t, json.Unmarshal(own, &told))
 	_, page := c.visit(theOperator, "/teams/search", nil)
-	rows := regexp.MustCompile(`(?s)<th scope="row">(In flight at this replica|Open tasks)</th>.*?<data value="(\d+)"[^>]*>\d+</data> <small class="opt">at once`).FindAllStringSubmatch(page, -1)
-	if len(rows) != 2 || told.Concurrent.Limit != 4 || rows[0][2] != fmt.Sprint(told.Concurrent.Limit) || rows[1][2] != fmt.Sprint(told.OpenTasks.Limit) {
+	rows := regexp.MustCompile(
+		`(?s)<th scope="row">(In flight at this replica|Open tasks)</th>.*?<data value="(\d+)"[^>]*>\d+</data> <small class="opt">at once`).
+		FindAllStringSubmatch(page, -1)
+	if len(rows) != 2 || told.Concurrent.Limit != 4 || rows[0][2] != fmt.Sprint(told.Concurrent.Limit) ||
+		rows[1][2] != fmt.Sprint(told.OpenTasks.Limit) {
 		t.Errorf("the page has %q, the team is told %+v", rows, told)
 	}
 }

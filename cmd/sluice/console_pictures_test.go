@@ -26,7 +26,8 @@ func TestPicturesOfALargeHouse(t *testing.T) {
 		return []string{fmt.Sprintf("llm-%d-preview-2026-09", team%59), "gen2.6-image"}
 	})
 	_, service := newService(t, simulator.Config{})
-	h := serving(t, service.URL, "SLUICE_TEAMS_FILE="+file, "SLUICE_REDIS_URL="+store.url(), "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken))
+	h := serving(t, service.URL, "SLUICE_TEAMS_FILE="+file, "SLUICE_REDIS_URL="+store.url(), "SLUICE_CONSOLE_LISTEN=127.0.0.1:0",
+		"SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken))
 	console, tab := consoleOf(t, h), browsertest.New(t)
 	signIn := func() {
 		browsertest.Open(tab, t, console+"/login")
@@ -54,9 +55,12 @@ func TestPicturesOfALargeHouse(t *testing.T) {
 	}
 	ask(http.StatusOK)
 	pages := map[string]string{
-		"now": "/now", "teams": "/teams", "teams-near": "/teams?sort=near", "team": "/teams/team-007", "team-new": "/teams/mill", "tasks": "/tasks", "requests": "/requests", "refusals": "/refusals", "latency": "/latency",
-		"accounts": "/accounts", "rules": "/rules", "audit": "/audit", "config": "/config", "deliveries": "/events", "search": "/search?q=team-00", "form": "/new-team",
-		"money": "/money?from=" + from, "money-model": "/money?by=model&from=" + from, "money-kind": "/money?by=kind&from=" + from, "money-day": "/money?by=day&from=" + from, "money-month": "/money",
+		"now": "/now", "teams": "/teams", "teams-near": "/teams?sort=near", "team": "/teams/team-007", "team-new": "/teams/mill",
+		"tasks": "/tasks", "requests": "/requests", "refusals": "/refusals", "latency": "/latency",
+		"accounts": "/accounts", "rules": "/rules", "audit": "/audit", "config": "/config", "deliveries": "/events",
+		"search": "/search?q=team-00", "form": "/new-team",
+		"money": "/money?from=" + from, "money-model": "/money?by=model&from=" + from, "money-kind": "/money?by=kind&from=" + from,
+		"money-day": "/money?by=day&from=" + from, "money-month": "/money",
 	}
 	draw := func(state string) {
 		for name, path := range pages {

@@ -138,12 +138,15 @@ func TestNoLinkWhereThereIsAnotherWay(t *testing.T) {
 func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
 	t.Parallel()
 	file, token := write(t, someTeams), write(t, operatorsToken)
-	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+token, "SLUICE_TEAMS_FILE="+file, "SLUICE_TEAMS_POLL=10ms")
+	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+token, "SLUICE_TEAMS_FILE="+file,
+		"SLUICE_TEAMS_POLL=10ms")
 	console, browser := consoleOf(t, h), newBrowser(t)
-	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {"test"}}); status != http.StatusOK || !strings.Contains(body, signedIn("key:7f3k9q2m4x1c", "member")) {
+	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {"test"}}); status != http.StatusOK ||
+		!strings.Contains(body, signedIn("key:7f3k9q2m4x1c", "member")) {
 		t.Fatalf("a team's key: %d %s", status, body)
 	}
-	if apiStatus(t, browser, console, operatorsToken) != http.StatusNotFound || apiStatus(t, browser, console, "another-long-token-CANARY") != http.StatusUnauthorized {
+	if apiStatus(t, browser, console, operatorsToken) != http.StatusNotFound ||
+		apiStatus(t, browser, console, "another-long-token-CANARY") != http.StatusUnauthorized {
 		t.Error("the token is not accepted, or another one is")
 	}
 	must(t, os.WriteFile(file, []byte("teams:\n  - id: search\n"), 0o600))
@@ -175,7 +178,8 @@ func TestTheConsoleFollowsTeamsAndToken(t *testing.T) {
 
 // TestAnEndedSessionHasAnEntry, which the audit shows and proves; ending one's own session has no entry.
 func TestAnEndedSessionHasAnEntry(t *testing.T) {
-	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken), "SLUICE_TEAMS_FILE="+write(t, someTeams))
+	h := serving(t, "http://127.0.0.1:1", "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken),
+		"SLUICE_TEAMS_FILE="+write(t, someTeams))
 	console, operator, member := consoleOf(t, h), newBrowser(t), newBrowser(t)
 	visitPage(t, operator, console+"/login", url.Values{"secret": {operatorsToken}})
 	id := regexp.MustCompile(`name="id" value="([0-9a-f]{64})"`)
@@ -192,12 +196,14 @@ func TestAnEndedSessionHasAnEntry(t *testing.T) {
 		t.Errorf("the member's session goes on: %s", body)
 	}
 	_, audit := visitPage(t, operator, console+"/audit?verify=1", nil)
-	if strings.Count(audit, "<code>session.end</code>") != 1 || !strings.Contains(audit, "key:7f3k9q2m4x1c") || !strings.Contains(audit, "The only entry is as it was written") {
+	if strings.Count(audit, "<code>session.end</code>") != 1 || !strings.Contains(audit, "key:7f3k9q2m4x1c") ||
+		!strings.Contains(audit, "The only entry is as it was written") {
 		t.Errorf("the audit: %s", audit)
 	}
 	visitPage(t, operator, console+"/sessions/end", url.Values{"id": {own[1]}})
 	visitPage(t, operator, console+"/login", url.Values{"secret": {operatorsToken}})
-	if _, again := visitPage(t, operator, console+"/audit", nil); strings.Count(again, "<code>session.end</code>") != 1 || strings.Contains(again, own[1]) {
+	if _, again := visitPage(t, operator, console+"/audit", nil); strings.Count(again, "<code>session.end</code>") != 1 ||
+		strings.Contains(again, own[1]) {
 		t.Errorf("the audit has more: %s", again)
 	}
 	operator.CloseIdleConnections()
@@ -240,7 +246,8 @@ func TestReplicasShareSessions(t *testing.T) {
 	if status, _ := visitPage(t, browser, consoles[1]+"/login", url.Values{"secret": {"guess"}}); status != http.StatusTooManyRequests {
 		t.Errorf("attempts at one replica, then at the other: %d", status)
 	}
-	if status, body := visitPage(t, browser, consoles[1]+"/login", url.Values{"secret": {operatorsToken}}); status != http.StatusOK || !strings.Contains(body, signedIn("token", "operator")) {
+	if status, body := visitPage(t, browser, consoles[1]+"/login", url.Values{"secret": {operatorsToken}}); status != http.StatusOK ||
+		!strings.Contains(body, signedIn("token", "operator")) {
 		t.Errorf("the right token then: %d %s", status, body)
 	}
 	if text := replicas[1].readiness(t); !strings.Contains(text, "the console's wrong tokens, keys and links: 20 from one address") {
@@ -266,7 +273,8 @@ func TestTheConsoleHasTLSAsTheListenerOfTeams(t *testing.T) {
 		"SLUICE_TLS_CERT_FILE="+certificate, "SLUICE_TLS_KEY_FILE="+key)
 	console, browser := consoleOf(t, h), newBrowser(t)
 	browser.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
-	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {operatorsToken}}); status != http.StatusOK || !strings.Contains(body, signedIn("token", "operator")) {
+	if status, body := visitPage(t, browser, console+"/login", url.Values{"secret": {operatorsToken}}); status != http.StatusOK ||
+		!strings.Contains(body, signedIn("token", "operator")) {
 		t.Errorf("over TLS: %d %s", status, body)
 	}
 	browser.CloseIdleConnections()
@@ -299,14 +307,16 @@ func TestATakenPort(t *testing.T) {
 			got = "moved"
 		}
 		closeLog(log)
-		if got != want || (d == consoleOptional) != strings.Contains(said.String(), "there is no console: SLUICE_CONSOLE_LISTEN: cannot listen there") {
+		if got != want || (d == consoleOptional) != strings.Contains(said.String(),
+			"there is no console: SLUICE_CONSOLE_LISTEN: cannot listen there") {
 			t.Errorf("%d: %s, want %s; logged %s", d, got, want, said.String())
 		}
 		if state := (listeners{}).consoleState(c.ConsoleListen); state == nil || strings.Contains(state.Error(), taken.Addr().String()) {
 			t.Errorf("readiness: %v", state)
 		}
 	}
-	for environ, want := range map[string]consoleMode{"SLUICE_CONSOLE_LISTEN=" + settings.DefaultConsole: consoleRequired, "SLUICE_CONSOLE_LISTEN=": consoleOptional, "PATH=/bin": consoleOptional} {
+	for environ, want := range map[string]consoleMode{"SLUICE_CONSOLE_LISTEN=" + settings.DefaultConsole: consoleRequired,
+		"SLUICE_CONSOLE_LISTEN=": consoleOptional, "PATH=/bin": consoleOptional} {
 		if got := consoleModeIn([]string{environ}); got != want {
 			t.Errorf("%s: %d", environ, got)
 		}

@@ -69,7 +69,8 @@ func TestAPageTakesThreeRoundTrips(t *testing.T) {
 	t.Parallel()
 	_, service := newService(t, simulator.Config{})
 	store := startRedis(t)
-	c, err := loadConfiguration(servingEnviron(t, service.URL, "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken),
+	c, err := loadConfiguration(servingEnviron(t, service.URL, "SLUICE_CONSOLE_LISTEN=127.0.0.1:0",
+		"SLUICE_CONSOLE_TOKEN_FILE="+write(t, operatorsToken),
 		"SLUICE_REDIS_URL="+store.url(), "SLUICE_REDIS_TIMEOUT=5s", "SLUICE_LOG_LEVEL=error"))
 	must(t, err)
 	log := openLog(c.Settings, io.Discard)
@@ -91,7 +92,8 @@ func TestAPageTakesThreeRoundTrips(t *testing.T) {
 	})
 	from := time.Now().UTC().AddDate(0, 0, -60).Format(time.DateOnly)
 	// The sums of past days are made with pauses of four times a day's work, and every visit takes from that time.
-	for begun := time.Now(); visitCounted(t, process, cookie, "/money?by=model&from="+from, 0).status != http.StatusOK; time.Sleep(100 * time.Millisecond) {
+	for begun := time.Now(); visitCounted(t, process, cookie, "/money?by=model&from="+from, 0).
+		status != http.StatusOK; time.Sleep(100 * time.Millisecond) {
 		if time.Since(begun) > 3*patience {
 			t.Fatal("the sums of past days are not made")
 		}
@@ -115,7 +117,8 @@ func TestAPageTakesThreeRoundTrips(t *testing.T) {
 // signIn returns the cookie of an operator.
 func signIn(t *testing.T, p *process) *http.Cookie {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/login", strings.NewReader(url.Values{"secret": {operatorsToken}}.Encode()))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/login",
+		strings.NewReader(url.Values{"secret": {operatorsToken}}.Encode()))
 	r.Host = p.listeners.console.Addr().String()
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := httptest.NewRecorder()

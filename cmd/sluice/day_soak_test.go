@@ -18,9 +18,9 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// What the soak of a day's memory has: teams, requests a second unless SOAK_RATE says another number, tasks in the whole of it, and values of
-// a tag. A shorter soak has its part of the tasks, and one with fewer requests its part of the values: each replica knows those that it met, so that
-// with all of them its memory would grow for hours.
+// What the soak of a day's memory has: teams, requests a second unless SOAK_RATE says another number, tasks in the whole of it, and values
+// of a tag. A shorter soak has its part of the tasks, and one with fewer requests its part of the values: each replica knows those that it
+// met, so that with all of them its memory would grow for hours.
 const daysTeams, daysRate, daysTasks, daysTags, daysLength = 24, 300, 10_000, 2000, 2 * time.Hour
 
 // soakLength is how long a soak takes: SOAK, or what is usual.
@@ -66,7 +66,8 @@ func newDaySoak(t *testing.T, length time.Duration) *daySoak {
 	var names []string
 	for n := range daysTeams {
 		names = append(names, fmt.Sprintf("team-%02d", n))
-		fmt.Fprintf(&lines, "  - id: %s\n    keys: [{id: %s, sha256: %x}]\n", names[n], strings.Repeat(string(rune('a'+n)), 12), sha256.Sum256([]byte(dayKey(n))))
+		fmt.Fprintf(&lines, "  - id: %s\n    keys: [{id: %s, sha256: %x}]\n", names[n], strings.Repeat(string(rune('a'+n)), 12),
+			sha256.Sum256([]byte(dayKey(n))))
 		switch n % 4 {
 		case 0:
 			lines.WriteString("    tag_key: project\n    tag_quotas: {images: {month: 1000000}}\n")
@@ -196,7 +197,8 @@ func (s *daySoak) follow(done <-chan struct{}) {
 
 // daysSizes are metrics of a process that must not grow, by what they are.
 var daysSizes = map[string]*regexp.Regexp{
-	"RSS": sizeOf("process_resident_memory_bytes"), "heap's goal": sizeOf("go_memory_gc_goal_bytes"), "goroutines": sizeOf("go_goroutine_count"), "descriptors": sizeOf("process_open_fds"),
+	"RSS": sizeOf("process_resident_memory_bytes"), "heap's goal": sizeOf("go_memory_gc_goal_bytes"),
+	"goroutines": sizeOf("go_goroutine_count"), "descriptors": sizeOf("process_open_fds"),
 }
 
 func sizeOf(metric string) *regexp.Regexp { return regexp.MustCompile(`(?m)^` + metric + ` (\S+)$`) }
@@ -242,8 +244,9 @@ func (s *daySoak) flat(what string, most, slack float64) {
 	}
 }
 
-// TestMemoryOverADay: 24 teams ask for two hours, or as long as SOAK says, 300 requests a second, with streams, storms of 429, 2,000 values of
-// a tag, 10,000 tasks, clients that leave, and restarts of Redis. The replicas' memory does not grow, and the ledger is the service's bill.
+// TestMemoryOverADay: 24 teams ask for two hours, or as long as SOAK says, 300 requests a second, with streams, storms of 429, 2,000
+// values of a tag, 10,000 tasks, clients that leave, and restarts of Redis. The replicas' memory does not grow, and the ledger is the
+// service's bill.
 func TestMemoryOverADay(t *testing.T) {
 	if !isLong() {
 		t.Skip("LONG=1 takes two hours, or as long as SOAK says")
@@ -259,7 +262,8 @@ func TestMemoryOverADay(t *testing.T) {
 	close(done)
 	running.Wait()
 	s.service.SetFault()
-	s.Logf("%v: %d requests of %d, %d not sent in time, %d without an answer; %v", s.length, s.sent.Load(), int(s.rate*s.length.Seconds()), s.skipped.Load(), s.lost.Load(), s.seen)
+	s.Logf("%v: %d requests of %d, %d not sent in time, %d without an answer; %v", s.length, s.sent.Load(), int(s.rate*s.length.Seconds()),
+		s.skipped.Load(), s.lost.Load(), s.seen)
 	s.Logf("Redis: %s", regexp.MustCompile(`used_memory_human:\S+`).FindString(fmt.Sprint(s.server.do("INFO", "memory"))))
 	s.flat("RSS", 1.05, 0)
 	s.flat("heap's goal", 1.1, 0)

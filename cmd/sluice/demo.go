@@ -61,7 +61,10 @@ func (d demoCommand) Run(ctx context.Context, p program) error {
 	if d.Traffic {
 		past := &demo.Clock{}
 		c.clock, s.fill = past.Now, func(ctx context.Context, k *kept) error {
-			return demo.MakePast(ctx, demo.Past{Teams: c.teams, Directory: directoryStore(c.Settings, nil), Balances: k.balances, Recent: k.collector, Clock: past})
+			return demo.MakePast(ctx, demo.Past{
+				Teams: c.teams, Directory: directoryStore(c.Settings, nil), Balances: k.balances,
+				Recent: k.collector, Clock: past,
+			})
 		}
 	}
 	begun := &untilServing{Writer: p.stderr, seen: make(chan struct{})}

@@ -154,7 +154,8 @@ func TestTheDemonstrationsPastAddsUp(t *testing.T) {
 	defer closeLog(log)
 	p, err := openKept(t.Context(), c, keptParts{log.Logger(), &bounds{now: time.Now, log: log.Logger()}, nil, nil})
 	must(t, err)
-	must(t, demo.MakePast(t.Context(), demo.Past{Teams: c.teams, Directory: directoryStore(c.Settings, nil), Balances: p.balances, Recent: p.collector, Clock: clock}))
+	must(t, demo.MakePast(t.Context(), demo.Past{Teams: c.teams, Directory: directoryStore(c.Settings, nil), Balances: p.balances,
+		Recent: p.collector, Clock: clock}))
 
 	now := time.Now().UTC()
 	newest, err := p.recent.Requests(t.Context(), recent.Filter{Size: 1})
@@ -232,7 +233,8 @@ func TestSimulate(t *testing.T) {
 	ctx, interrupt := context.WithCancel(context.Background())
 	out, log, code := newTranscript(), newTranscript(), make(chan int, 1)
 	go func() {
-		code <- run(ctx, program{nil, out, log}, []string{"simulate", "--listen=127.0.0.1:0", "--key=other", "--key=test", "--header-prefix=X-Other-"})
+		code <- run(ctx, program{nil, out, log}, []string{"simulate", "--listen=127.0.0.1:0", "--key=other", "--key=test",
+			"--header-prefix=X-Other-"})
 	}()
 	waiting, enough := context.WithTimeout(t.Context(), patience)
 	defer enough()

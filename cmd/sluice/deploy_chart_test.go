@@ -151,7 +151,8 @@ func TestChartIsInstalledAsThePageSays(t *testing.T) {
 	args := strings.NewReplacer("\\\n", "", "deploy/", deployed, "=teams.yaml", "="+write(t, someTeams)).Replace(said[1])
 	made, err := deployTool(t, "helm")(append([]string{"template"}, strings.Fields(args)...)...)
 	must(t, err)
-	for _, want := range []string{"sha256: " + testsDigest, `image: "registry.example/sluice:0.1.0"`, `value: "https://service.example/api/v1"`} {
+	for _, want := range []string{"sha256: " + testsDigest, `image: "registry.example/sluice:0.1.0"`,
+		`value: "https://service.example/api/v1"`} {
 		if !strings.Contains(made, want) {
 			t.Errorf("%s is missing in\n%s", want, made)
 		}
@@ -174,7 +175,8 @@ func TestChartScales(t *testing.T) {
 		t.Fatal(err)
 	}
 	scaler, deployment := made["HorizontalPodAutoscaler"].Spec, made["Deployment"]
-	if scaler.Target.Kind != "Deployment" || scaler.Target.Name != deployment.Metadata.Name || scaler.MinReplicas != 3 || scaler.MaxReplicas != 10 || len(scaler.Metrics) != 2 {
+	if scaler.Target.Kind != "Deployment" || scaler.Target.Name != deployment.Metadata.Name || scaler.MinReplicas != 3 ||
+		scaler.MaxReplicas != 10 || len(scaler.Metrics) != 2 {
 		t.Errorf("%+v", scaler)
 	}
 	if deployment.Spec.Replicas != 0 || !slices.Contains(environOf(deployment.Spec.Template.Spec.Containers[0]), "SLUICE_REPLICAS=10") {
@@ -190,14 +192,16 @@ func TestChartScales(t *testing.T) {
 
 // Numbers reach Sluice as written, whatever YAML makes of them.
 func TestChartWritesValuesAsTheyWere(t *testing.T) {
-	file := write(t, "settings: {MAX_BODY: 67108864, ADMIN_PPROF: true, RULES: 'text.top_p=off'}\notel: {TRACES_SAMPLER_ARG: 0.05, BSP_MAX_QUEUE_SIZE: 2048}\n")
+	file := write(t, "settings: {MAX_BODY: 67108864, ADMIN_PPROF: true, RULES: 'text.top_p=off'}\notel: {TRACES_SAMPLER_ARG: 0.05, "+
+		"BSP_MAX_QUEUE_SIZE: 2048}\n")
 	made, err := render(t, "-f", deployed+"values/least.yaml", "-f", file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	environ := environOf(made["Deployment"].Spec.Template.Spec.Containers[0])
 	for _, want := range []string{
-		"SLUICE_MAX_BODY=67108864", "SLUICE_ADMIN_PPROF=true", "SLUICE_RULES=text.top_p=off", "OTEL_TRACES_SAMPLER_ARG=0.05", "OTEL_BSP_MAX_QUEUE_SIZE=2048",
+		"SLUICE_MAX_BODY=67108864", "SLUICE_ADMIN_PPROF=true", "SLUICE_RULES=text.top_p=off", "OTEL_TRACES_SAMPLER_ARG=0.05",
+		"OTEL_BSP_MAX_QUEUE_SIZE=2048",
 	} {
 		if !slices.Contains(environ, want) {
 			t.Errorf("want %s in %q", want, environ)
@@ -262,11 +266,13 @@ func TestChartConfinesTheAdminPort(t *testing.T) {
 	if rules := made["NetworkPolicy"].Spec.Ingress; len(rules) != 1 || rules[0].Ports[0].Port != 8080 {
 		t.Errorf("without listed clients the policy admits %+v", rules)
 	}
-	made, err = render(t, "-f", deployed+"values/least.yaml", "--set", "settings.CONSOLE_LISTEN=:8082,networkPolicy.consoleFrom[0].podSelector.matchLabels.app=proxy")
+	made, err = render(t, "-f", deployed+"values/least.yaml", "--set",
+		"settings.CONSOLE_LISTEN=:8082,networkPolicy.consoleFrom[0].podSelector.matchLabels.app=proxy")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rules := made["NetworkPolicy"].Spec.Ingress; len(rules) != 2 || rules[0].Ports[0].Port != 8080 || rules[1].Ports[0].Port != 8082 || len(rules[1].From) != 1 {
+	if rules := made["NetworkPolicy"].Spec.Ingress; len(rules) != 2 || rules[0].Ports[0].Port != 8080 || rules[1].Ports[0].Port != 8082 ||
+		len(rules[1].From) != 1 {
 		t.Errorf("with a console the policy admits %+v", rules)
 	}
 }
@@ -297,7 +303,8 @@ func TestChartKnowsEverySetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := schema.Properties.Settings.PropertyNames.Enum
-	for _, match := range regexp.MustCompile(`(?m)(?:^  |set \$own )"([A-Z_]+)"`).FindAllStringSubmatch(readRoot(t, "deploy/chart/templates/_pod.tpl"), -1) {
+	for _, match := range regexp.MustCompile(`(?m)(?:^  |set \$own )"([A-Z_]+)"`).
+		FindAllStringSubmatch(readRoot(t, "deploy/chart/templates/_pod.tpl"), -1) {
 		known = append(known, match[1])
 	}
 	for _, secret := range settings.Secrets {
@@ -370,7 +377,8 @@ func TestChartReconciles(t *testing.T) {
 		t.Errorf("%+v", got) // it asks for the bill
 	}
 	shown := regexp.MustCompile("(?s)\n```yaml values\n(.+?)```\n").FindStringSubmatch(readRoot(t, "docs/money.md"))
-	if made, err = render(t, "-f", deployed+"values/replicas.yaml", "-f", write(t, shown[1])); err != nil || made["CronJob"].Spec.Schedule == "" {
+	if made, err = render(t, "-f", deployed+"values/replicas.yaml", "-f", write(t, shown[1])); err != nil ||
+		made["CronJob"].Spec.Schedule == "" {
 		t.Errorf("the values of docs/money.md: %v", err)
 	}
 	if len(p.Spec.Inits) != 1 || p.Spec.Inits[0].Mounts[0].MountPath != "/bill" {

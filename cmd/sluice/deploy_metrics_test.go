@@ -132,7 +132,9 @@ func TestMetricsInAnExpression(t *testing.T) {
 func scrapedPage(t *testing.T) string {
 	t.Helper()
 	service, upstream := newService(t, simulator.Config{TaskRate: -1})
-	teams := write(t, someTeams+"    quotas: {images: {day: 100}, spend: {day: 100}}\nprices: [{model: \"*\", image: 1, input_per_million: 1}]\nhouse: {quotas: {images: {day: 1000}}}\n")
+	teams := write(t, someTeams+
+		"    quotas: {images: {day: 100}, spend: {day: 100}}\nprices: [{model: \"*\", image: 1, input_per_million: 1}]\nhouse: {quotas: "+
+		"{images: {day: 1000}}}\n")
 	redis := "SLUICE_REDIS_URL=" + startRedis(t).url()
 	columns, bill := write(t, "date: {column: d}\nmodel: {column: m}\namount: {column: a}\n"), write(t, "d,m,a\n2020-01-01,llm-max,1\n")
 	if got := command(t.Context(), []string{redis}, "reconcile", bill, "--map", columns, "--report", "36h"); got.code != exitFailure {
@@ -158,7 +160,8 @@ func scrapedPage(t *testing.T) string {
 	send(http.MethodPost, textURL, demoText, "X-Service-SSE", "enable")
 	send(http.MethodPost, textURL, demoText, "Authorization", "Bearer wrong")
 	send(http.MethodPost, textURL, "{}")
-	task := regexp.MustCompile(`"task_id":"([^"]+)"`).FindStringSubmatch(send(http.MethodPost, imageURL, fmt.Sprintf(imageTask, 1), "X-Service-Async", "enable"))
+	task := regexp.MustCompile(`"task_id":"([^"]+)"`).FindStringSubmatch(
+		send(http.MethodPost, imageURL, fmt.Sprintf(imageTask, 1), "X-Service-Async", "enable"))
 	if task == nil {
 		t.Fatal("no task was made")
 	}
@@ -252,7 +255,8 @@ var begun = map[string]string{
 	"sluice_spend_total":            "the panel says so: a first value would hide what a process counted before it restarted",
 }
 
-// TestIncreasesSeeTheFirstEvent: a series that appears with its first event has no increase, so the expression takes the series itself, too.
+// TestIncreasesSeeTheFirstEvent: a series that appears with its first event has no increase, so the expression takes the series itself,
+// too.
 func TestIncreasesSeeTheFirstEvent(t *testing.T) {
 	for where, expr := range expressions(t) {
 		for _, counter := range regexp.MustCompile(`increase\((\w+)`).FindAllStringSubmatch(expr, -1) {

@@ -61,15 +61,16 @@ func reachesAdmin(made map[string]manifest) bool {
 	return false
 }
 
-// TestAlertsAndTheAdapterHaveTargets: examples with alerts, or with an autoscaler by requests in flight, let the operator find the pods and reach
-// them, and the first hour names what they set for that.
+// TestAlertsAndTheAdapterHaveTargets: examples with alerts, or with an autoscaler by requests in flight, let the operator find the pods
+// and reach them, and the first hour names what they set for that.
 func TestAlertsAndTheAdapterHaveTargets(t *testing.T) {
 	found := 0
 	for _, file := range chartValues(t) {
 		made, err := render(t, "-f", file)
 		must(t, err)
 		_, alerts := made["PrometheusRule"]
-		byRequests := slices.ContainsFunc(made["HorizontalPodAutoscaler"].Spec.Metrics, func(metric any) bool { return metric.(map[string]any)["type"] == "Pods" })
+		byRequests := slices.ContainsFunc(made["HorizontalPodAutoscaler"].Spec.Metrics,
+			func(metric any) bool { return metric.(map[string]any)["type"] == "Pods" })
 		if !alerts && !byRequests {
 			continue
 		}
@@ -108,9 +109,11 @@ data:
 }
 
 func TestTheNotesWarnOfAlertsWithoutTargets(t *testing.T) {
-	for set, want := range map[string]bool{"": false, "monitoring.rules=true": true, "monitoring.rules=true,monitoring.podMonitor=true": false} {
+	for set, want := range map[string]bool{"": false, "monitoring.rules=true": true,
+		"monitoring.rules=true,monitoring.podMonitor=true": false} {
 		text := notes(t, "-f", deployed+"values/least.yaml", "--set", set)
-		if warned := strings.Contains(text, "WARNING: monitoring.rules without monitoring.podMonitor"); warned != want || !strings.HasPrefix(text, "Teams reach Sluice at ") {
+		if warned := strings.Contains(text, "WARNING: monitoring.rules without monitoring.podMonitor"); warned != want ||
+			!strings.HasPrefix(text, "Teams reach Sluice at ") {
 			t.Errorf("%q: %s", set, text)
 		}
 	}

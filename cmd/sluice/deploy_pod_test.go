@@ -28,7 +28,8 @@ func TestChartMakesAPodThatIsSafe(t *testing.T) {
 				t.Error("service links or a token are put into the pod")
 			}
 			c := p.Containers[0]
-			want := map[string]any{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": map[string]any{"drop": []any{"ALL"}}}
+			want := map[string]any{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+				"capabilities": map[string]any{"drop": []any{"ALL"}}}
 			if diff := cmp.Diff(want, c.Security); diff != "" {
 				t.Errorf("security context (-want +got):\n%s", diff)
 			}
@@ -63,7 +64,8 @@ func TestChartProbesTheAdminPortAndKeepsItInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := made["Deployment"].Spec.Template.Spec.Containers[0]
-		if c.Readiness.HTTPGet.Path != "/readyz" || c.Liveness.HTTPGet.Path != "/healthz" || c.Readiness.HTTPGet.Port != "admin" || c.Liveness.HTTPGet.Port != "admin" {
+		if c.Readiness.HTTPGet.Path != "/readyz" || c.Liveness.HTTPGet.Path != "/healthz" || c.Readiness.HTTPGet.Port != "admin" ||
+			c.Liveness.HTTPGet.Port != "admin" {
 			t.Errorf("%s: probes %+v %+v", file, c.Readiness, c.Liveness)
 		}
 		named := false
@@ -98,8 +100,8 @@ func mounted(t *testing.T, p pod) []string {
 	t.Helper()
 	certificate, key, _ := selfSigned(t)
 	contents := map[string]string{
-		"teams.yaml": someTeams, "key": "sk-upstream\n", "url": "redis://redis:6379", "tls.crt": readFileText(t, certificate), "tls.key": readFileText(t, key),
-		"accounts.yaml": "accounts: [{id: main, key_file: main}]", "main": "sk-upstream\n",
+		"teams.yaml": someTeams, "key": "sk-upstream\n", "url": "redis://redis:6379", "tls.crt": readFileText(t, certificate),
+		"tls.key": readFileText(t, key), "accounts.yaml": "accounts: [{id: main, key_file: main}]", "main": "sk-upstream\n",
 		"upstream-proxy": "http://user:password@proxy.example:3128\n", "client-secret": "secret\n",
 	}
 	environ := environOf(p.Containers[0])
@@ -112,7 +114,8 @@ func mounted(t *testing.T, p pod) []string {
 			t.Fatalf("there is no volume %s", mount.Name)
 		}
 		dir := t.TempDir()
-		files := map[string][]string{"teams": {"teams.yaml"}, "tls": {"tls.crt", "tls.key"}, "accounts": {"accounts.yaml", "main"}, "files": {"upstream-proxy", "client-secret"}}[mount.Name]
+		files := map[string][]string{"teams": {"teams.yaml"}, "tls": {"tls.crt", "tls.key"}, "accounts": {"accounts.yaml", "main"},
+			"files": {"upstream-proxy", "client-secret"}}[mount.Name]
 		if v := p.Volumes[at]; v.Secret != nil {
 			for _, item := range v.Secret.Items {
 				files = append(files, item.Path)
@@ -156,7 +159,8 @@ func TestChartConfiguresSluice(t *testing.T) {
 				t.Errorf("SLUICE_REPLICAS=%d, but the chart has %d", c.Replicas, most)
 			}
 			grace := time.Duration(p.GraceSeconds) * time.Second
-			if grace < c.ShutdownDelay+c.ShutdownGrace+settleFor+noteFor+sendFor+logFlush || c.ShutdownGrace < 10*time.Minute || c.ShutdownDelay < 5*time.Second {
+			if grace < c.ShutdownDelay+c.ShutdownGrace+settleFor+noteFor+sendFor+logFlush || c.ShutdownGrace < 10*time.Minute ||
+				c.ShutdownDelay < 5*time.Second {
 				t.Errorf("the pod is killed after %v, while requests come for %v and run for %v", grace, c.ShutdownDelay, c.ShutdownGrace)
 			}
 			limit := quantity(t, p.Containers[0].Resources.Limits["memory"])

@@ -17,7 +17,8 @@ func TestTheCompositionsRedisNeedsThePasswordOfSluicesAddress(t *testing.T) {
 	const password = "0123456789abcdefABCDEF"
 	services := readYAML[composition](t, "compose.yaml").Services
 	is, secret := services["redis"], write(t, "redis://:"+password+"@redis:6379\n")
-	if sluice := services["sluice"]; sluice.Environment["SLUICE_REDIS_URL"] != "" || sluice.Environment["SLUICE_REDIS_URL_FILE"] != "/run/secrets/redis-url" {
+	if sluice := services["sluice"]; sluice.Environment["SLUICE_REDIS_URL"] != "" ||
+		sluice.Environment["SLUICE_REDIS_URL_FILE"] != "/run/secrets/redis-url" {
 		t.Errorf("Sluice has its address from %v", sluice.Environment)
 	}
 	there := func(script, secret string) string {
@@ -26,8 +27,10 @@ func TestTheCompositionsRedisNeedsThePasswordOfSluicesAddress(t *testing.T) {
 	if len(is.Command) != 3 || is.Command[0] != "sh" || is.Command[1] != "-ec" {
 		t.Fatalf("redis runs %q", is.Command)
 	}
-	for name, faulty := range map[string]string{"no password": "redis://redis:6379\n", "an empty one": "redis://:@redis:6379\n", "no address": ""} {
-		if out, err := exec.CommandContext(t.Context(), "sh", "-ec", there(is.Command[2], write(t, faulty))).CombinedOutput(); err == nil || !strings.Contains(string(out), "secrets/redis-url must be") {
+	for name, faulty := range map[string]string{"no password": "redis://redis:6379\n", "an empty one": "redis://:@redis:6379\n",
+		"no address": ""} {
+		if out, err := exec.CommandContext(t.Context(), "sh", "-ec", there(is.Command[2], write(t, faulty))).CombinedOutput(); err == nil ||
+			!strings.Contains(string(out), "secrets/redis-url must be") {
 			t.Errorf("%s: %v, %s", name, err, out)
 		}
 	}
@@ -50,12 +53,14 @@ func TestTheCompositionsRedisNeedsThePasswordOfSluicesAddress(t *testing.T) {
 	if !strings.Contains(is.Command[2], "} "+aclOf(t)+"\n") {
 		t.Error("its user may do something else than docs/operating.md lists")
 	}
-	for what, err := range map[string]error{"another's key": client.Set(t.Context(), "other", 1, 0).Err(), "CONFIG": client.ConfigGet(t.Context(), "save").Err()} {
+	for what, err := range map[string]error{"another's key": client.Set(t.Context(), "other", 1, 0).Err(),
+		"CONFIG": client.ConfigGet(t.Context(), "save").Err()} {
 		if err == nil || !strings.Contains(err.Error(), "NOPERM") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", server.process.Process.Pid)); strings.Contains(string(arguments), password) {
+	if arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", server.process.Process.Pid)); strings.Contains(string(arguments),
+		password) {
 		t.Errorf("the password is among the arguments: %q, %v", arguments, err)
 	}
 	test, _ := is.Healthcheck["test"].([]any)
@@ -63,7 +68,8 @@ func TestTheCompositionsRedisNeedsThePasswordOfSluicesAddress(t *testing.T) {
 		secret  string
 		healthy bool
 	}{{secret, true}, {write(t, "redis://:wrong@redis:6379\n"), false}} {
-		script := strings.Replace(there(test[1].(string), tt.secret), "redis-cli", "redis-cli -p "+options.Addr[strings.LastIndex(options.Addr, ":")+1:], 1)
+		script := strings.Replace(there(test[1].(string), tt.secret), "redis-cli",
+			"redis-cli -p "+options.Addr[strings.LastIndex(options.Addr, ":")+1:], 1)
 		if out, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput(); (err == nil) != tt.healthy {
 			t.Errorf("the healthcheck says %v, want healthy %v: %s", err, tt.healthy, out)
 		}

@@ -135,7 +135,8 @@ func TestComposeHasAllThatSluiceNeeds(t *testing.T) {
 			}
 		}
 		for _, volume := range s.Volumes {
-			if source, _, _ := strings.Cut(volume, ":"); strings.HasPrefix(source, "./") && !slices.Contains([]string{"./teams", "./accounts", "./authorities"}, source) {
+			if source, _, _ := strings.Cut(volume, ":"); strings.HasPrefix(source, "./") &&
+				!slices.Contains([]string{"./teams", "./accounts", "./authorities"}, source) {
 				if _, err := os.Stat(deployed + source); err != nil {
 					t.Errorf("%s mounts %s: %v", name, source, err)
 				}
@@ -144,20 +145,24 @@ func TestComposeHasAllThatSluiceNeeds(t *testing.T) {
 	}
 }
 
-// TestThePageWritesSecretsThatTheirReadersCanRead: Redis's container reads its address by the file's group, of which the folder keeps others out.
+// TestThePageWritesSecretsThatTheirReadersCanRead: Redis's container reads its address by the file's group, of which the folder keeps
+// others out.
 func TestThePageWritesSecretsThatTheirReadersCanRead(t *testing.T) {
-	block := regexp.MustCompile("(?s)\n```sh\n(install -d -m 0700 deploy/secrets && mkdir .+?)\ndocker compose").FindStringSubmatch(readRoot(t, "docs/operating.md"))
+	block := regexp.MustCompile("(?s)\n```sh\n(install -d -m 0700 deploy/secrets && mkdir .+?)\ndocker compose").
+		FindStringSubmatch(readRoot(t, "docs/operating.md"))
 	if block == nil {
 		t.Fatal("docs/operating.md does not prepare the composition")
 	}
 	script := strings.NewReplacer("openssl rand -hex 32", "echo 0123", "/dev/stdin", "teams.yaml").Replace(block[1])
 	_, dir := runScript(t, "umask 022; echo teams: > teams.yaml\n"+script)
-	for name, mode := range map[string]fs.FileMode{"secrets": 0o700, "secrets/redis-url": 0o640, "secrets/upstream-key": 0o400, "secrets/console-token": 0o600} {
+	for name, mode := range map[string]fs.FileMode{"secrets": 0o700, "secrets/redis-url": 0o640, "secrets/upstream-key": 0o400,
+		"secrets/console-token": 0o600} {
 		if info, err := os.Stat(filepath.Join(dir, "deploy", name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v, want mode %o", name, info, err, mode)
 		}
 	}
-	if set := readFileText(t, filepath.Join(dir, "deploy", ".env")); !strings.Contains(set, fmt.Sprintf("\nRUN_AS=%d:%d\nRUN_AS_GROUP=%[2]d\n", os.Getuid(), os.Getgid())) {
+	if set := readFileText(t, filepath.Join(dir, "deploy", ".env")); !strings.Contains(set,
+		fmt.Sprintf("\nRUN_AS=%d:%d\nRUN_AS_GROUP=%[2]d\n", os.Getuid(), os.Getgid())) {
 		t.Errorf("deploy/.env has %q", set)
 	}
 }

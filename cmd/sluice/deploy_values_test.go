@@ -10,7 +10,8 @@ import (
 	"sluice/cmd/sluice/settings"
 )
 
-// TestChartPinsItsImage: the digest is added to the image of every pod of the chart, and to nothing else; labels have what they may of the tag.
+// TestChartPinsItsImage: the digest is added to the image of every pod of the chart, and to nothing else; labels have what they may of the
+// tag.
 func TestChartPinsItsImage(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0f", 32)
 	long := strings.Repeat("0123456789", 6) + "ab_.0"
@@ -24,7 +25,8 @@ func TestChartPinsItsImage(t *testing.T) {
 	} {
 		made, err := render(t, "-f", deployed+"values/reconcile.yaml", "--set", tt.set)
 		must(t, err)
-		for kind, pod := range map[string]podTemplate{"Deployment": made["Deployment"].Spec.Template, "CronJob": made["CronJob"].Spec.JobTemplate.Spec.Template} {
+		for kind, pod := range map[string]podTemplate{"Deployment": made["Deployment"].Spec.Template,
+			"CronJob": made["CronJob"].Spec.JobTemplate.Spec.Template} {
 			if got := pod.Spec.Containers[0].Image; got != tt.image {
 				t.Errorf("%s: the %s runs %s, want %s", tt.set, kind, got, tt.image)
 			}
@@ -38,10 +40,12 @@ func TestChartPinsItsImage(t *testing.T) {
 	}
 }
 
-// TestChartTakesOffAsTheWord: in a values file a bare off is a boolean. Settings whose documented value is off get the word, others a boolean.
+// TestChartTakesOffAsTheWord: in a values file a bare off is a boolean. Settings whose documented value is off get the word, others a
+// boolean.
 func TestChartTakesOffAsTheWord(t *testing.T) {
 	words, booleans := 0, 0
-	for _, row := range regexp.MustCompile("(?m)^\\| `SLUICE_([A-Z_]+)` \\| .+? \\| (.+?) \\|").FindAllStringSubmatch(readRoot(t, "docs/settings.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `SLUICE_([A-Z_]+)` \\| .+? \\| (.+?) \\|").
+		FindAllStringSubmatch(readRoot(t, "docs/settings.md"), -1) {
 		name, want := row[1], map[string]string{}
 		switch {
 		case strings.Contains(row[2], "`off`"):
@@ -65,16 +69,18 @@ func TestChartTakesOffAsTheWord(t *testing.T) {
 	}
 }
 
-// TestSecretsAreSetByFilesInTheChart: it refuses every secret's own form, and each place that explains its value settings names the file forms that
-// it takes.
+// TestSecretsAreSetByFilesInTheChart: it refuses every secret's own form, and each place that explains its value settings names the file
+// forms that it takes.
 func TestSecretsAreSetByFilesInTheChart(t *testing.T) {
 	places := map[string]string{
-		"docs/start.md": "Settings that `deploy/compose.yaml` does not name", "docs/operating.md": "- `settings` takes", "deploy/chart/values.yaml": "# More settings",
+		"docs/start.md": "Settings that `deploy/compose.yaml` does not name", "docs/operating.md": "- `settings` takes",
+		"deploy/chart/values.yaml": "# More settings",
 	}
 	taken := 0
 	for _, secret := range settings.Secrets {
 		name := strings.TrimPrefix(secret, settings.Prefix)
-		if _, err := render(t, "-f", deployed+"values/least.yaml", "--set", "settings."+name+"=x"); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := render(t, "-f", deployed+"values/least.yaml", "--set", "settings."+name+"=x"); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("the chart takes %s: %v", name, err)
 		}
 		if _, err := render(t, "-f", deployed+"values/least.yaml", "--set", "settings."+name+"_FILE=/etc/sluice/files/x"); err != nil {

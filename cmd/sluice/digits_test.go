@@ -18,7 +18,8 @@ import (
 const ofMicros = "currency: IDR\ncurrency_digits: 6\nhouse: {quotas: {spend: {month: 9007199254}}}\n" + someTeams +
 	"prices: [{model: \"llm-*\", input_per_million: 3.5, output_per_million: 1.000001}]\n"
 
-// With currency_digits 6 a large quota, the charge of a request, the ledger by kind, its bill and the metrics agree, in memory and in Redis.
+// With currency_digits 6 a large quota, the charge of a request, the ledger by kind, its bill and the metrics agree, in memory and in
+// Redis.
 func TestAHouseThatCountsInMicros(t *testing.T) {
 	for name, variables := range map[string][]string{"memory": nil, "Redis": {"SLUICE_REDIS_URL=" + startRedis(t).url()}} {
 		t.Run(name, func(t *testing.T) {
@@ -126,12 +127,14 @@ func TestDigitsAreFixedOnceAnythingWasCharged(t *testing.T) {
 	refusesOtherDigits(t, second)
 	must(t, os.WriteFile(path, []byte(inNanos), 0o600))
 	const fault = "SLUICE_TEAMS_FILE: currency_digits: got 9, allowed: 6, which is fixed once anything was charged, and while a process runs"
-	if text := strings.Join(strings.Fields(readRoot(t, "docs/money.md")), " "); !strings.Contains(text, "`"+strings.Replace(fault, "got 9, allowed: 6", "got 6, allowed: 9", 1)+"`") {
+	if text := strings.Join(strings.Fields(readRoot(t, "docs/money.md")), " "); !strings.Contains(text,
+		"`"+strings.Replace(fault, "got 9, allowed: 6", "got 6, allowed: 9", 1)+"`") {
 		t.Error("docs/money.md has another text")
 	}
 	wait(t, "the reload is refused", func() bool {
 		text := askOK(t, "http://"+h.admin+"/readyz?verbose")
-		return strings.Contains(text, "teams: faulty, the previous content stays in force (") && strings.Contains(text, " refused since the start): "+fault)
+		return strings.Contains(text, "teams: faulty, the previous content stays in force (") &&
+			strings.Contains(text, " refused since the start): "+fault)
 	})
 	for _, args := range [][]string{{"check"}, {"serve"}} {
 		environ := append(with(nanos...), "SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=off")
@@ -144,8 +147,8 @@ func TestDigitsAreFixedOnceAnythingWasCharged(t *testing.T) {
 	}
 }
 
-// sluice adjust takes the digits of what was charged, whatever its teams file says. Before the first charge it refuses, and leaves the choice
-// to the house.
+// sluice adjust takes the digits of what was charged, whatever its teams file says. Before the first charge it refuses, and leaves the
+// choice to the house.
 func TestAdjustLeavesTheDigitsToTheHouse(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	server := startRedis(t)
@@ -157,7 +160,8 @@ func TestAdjustLeavesTheDigitsToTheHouse(t *testing.T) {
 		return command(t.Context(), environ, "adjust", "--team=search", "--unit="+unit, "--delta="+delta, "--reason=x")
 	}
 	for _, environ := range files {
-		if got := adjust(environ, "requests", "1"); got.code != exitFailure || !strings.Contains(got.stderr, "nothing was charged in this Redis yet: there is nothing to correct") {
+		if got := adjust(environ, "requests", "1"); got.code != exitFailure ||
+			!strings.Contains(got.stderr, "nothing was charged in this Redis yet: there is nothing to correct") {
 			t.Errorf("nothing was charged: %+v", got)
 		}
 	}
@@ -168,7 +172,8 @@ func TestAdjustLeavesTheDigitsToTheHouse(t *testing.T) {
 	}
 	wait(t, "the team is named", func() bool { return server.do("SISMEMBER", "sl1:teams", "search") == int64(1) })
 	for _, environ := range files {
-		if got := adjust(environ, "spend", "9007199.5"); got.code != exitClean || !strings.Contains(got.stdout, "spend of team search by 9007199.5: ") {
+		if got := adjust(environ, "spend", "9007199.5"); got.code != exitClean ||
+			!strings.Contains(got.stdout, "spend of team search by 9007199.5: ") {
 			t.Errorf("six digits hold it: %+v", got)
 		}
 		if got := adjust(environ, "spend", "0.0000001"); got.code != exitFaulty || !strings.Contains(got.stderr, "up to 6 decimals") {

@@ -76,9 +76,11 @@ func (c importCommand) Run(ctx context.Context, p program) error {
 		}
 		warnOfOwners(p.stderr, s, d)
 		if d.Version == was {
-			_, err = fmt.Fprintf(p.stdout, "nothing has changed: version %d, %d %s\n", d.Version, len(d.Teams), unit.Noun(int64(len(d.Teams)), "teams"))
+			_, err = fmt.Fprintf(p.stdout, "nothing has changed: version %d, %d %s\n", d.Version, len(d.Teams),
+				unit.Noun(int64(len(d.Teams)), "teams"))
 		} else {
-			_, err = fmt.Fprintf(p.stdout, "imported: version %d, was %d; %d %s\n", d.Version, was, len(d.Teams), unit.Noun(int64(len(d.Teams)), "teams"))
+			_, err = fmt.Fprintf(p.stdout, "imported: version %d, was %d; %d %s\n", d.Version, was, len(d.Teams),
+				unit.Noun(int64(len(d.Teams)), "teams"))
 		}
 		return err
 	})
@@ -167,7 +169,8 @@ func (a auditCommand) print(ctx context.Context, w io.Writer, kept teams.Store) 
 			_, _ = fmt.Fprintln(table, "ENTRY\tTIME\tWHO\tFROM\tWHAT\tTEAM\tKEY\tREASON")
 		}
 		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Format(time.RFC3339),
-			admin.Printable(e.Who), admin.Printable(e.Address), admin.Printable(e.What), admin.Printable(e.Team), admin.Printable(e.Key), admin.Printable(e.Reason))
+			admin.Printable(e.Who), admin.Printable(e.Address), admin.Printable(e.What), admin.Printable(e.Team), admin.Printable(e.Key),
+			admin.Printable(e.Reason))
 	}
 	if count == 0 && !a.JSON {
 		_, err := fmt.Fprintln(w, "no entries")

@@ -73,7 +73,8 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 		d.joined.SetFile(file, upstream, apply)
 	}
 	d.watch = &directoryWatch{
-		store: d.store, joined: d.joined, log: parts.log, now: time.Now, who: teams.Order{Who: "replica", Address: thisHost(), Reason: "the store had lost it"},
+		store: d.store, joined: d.joined, log: parts.log, now: time.Now,
+		who: teams.Order{Who: "replica", Address: thisHost(), Reason: "the store had lost it"},
 	}
 	if c.StateDir != "" && c.RedisURL != "" {
 		d.watch.copy = filepath.Join(c.StateDir, "directory.json")
@@ -89,6 +90,9 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 			return parts.kept.openOf(ctx, team)
 		},
 	}
-	d.background = []func(context.Context){func(ctx context.Context) { every(ctx, directoryEvery, d.watch.look) }, removes.run, func(ctx context.Context) { keepLastUse(ctx, parts.used, d.store, d.watch.whole) }}
+	d.background = []func(context.Context){
+		func(ctx context.Context) { every(ctx, directoryEvery, d.watch.look) }, removes.run,
+		func(ctx context.Context) { keepLastUse(ctx, parts.used, d.store, d.watch.whole) },
+	}
 	return d
 }

@@ -112,8 +112,10 @@ func TestADirectorysKeyLivesAndDiesOnEveryReplica(t *testing.T) {
 	works(t, first.Reveal(), false, houses...)
 	works(t, "test", true, houses...)
 
-	all := map[string]string{"Redis": fmt.Sprint(server.do("HGETALL", "sl1:directory"), server.do("XRANGE", "sl1:{sl1:directory}:audit", "-", "+"))}
-	for name, args := range map[string][]string{"export": {"directory", "export"}, "audit": {"audit"}, "entries": {"audit", "--json"}, "proof": {"audit", "--verify"}} {
+	all := map[string]string{"Redis": fmt.Sprint(server.do("HGETALL", "sl1:directory"),
+		server.do("XRANGE", "sl1:{sl1:directory}:audit", "-", "+"))}
+	for name, args := range map[string][]string{"export": {"directory", "export"}, "audit": {"audit"}, "entries": {"audit", "--json"},
+		"proof": {"audit", "--verify"}} {
 		got := command(t.Context(), []string{"SLUICE_REDIS_URL=" + url, file}, args...)
 		if got.code != exitClean {
 			t.Errorf("%s: %+v", name, got)
@@ -173,7 +175,8 @@ func TestALostDirectoryClosesNothing(t *testing.T) {
 	if again := command(t.Context(), settings, "directory", "export"); again.stdout != export {
 		t.Errorf("exported before\n%s\nand afterwards %+v", export, again)
 	}
-	if proof := command(t.Context(), settings, "audit", "--verify"); proof.code != exitFailure || !strings.Contains(proof.stderr, "entries 1 to 4 are missing") {
+	if proof := command(t.Context(), settings, "audit", "--verify"); proof.code != exitFailure ||
+		!strings.Contains(proof.stderr, "entries 1 to 4 are missing") {
 		t.Errorf("the lost entries are not named: %+v", proof)
 	}
 	wait(t, "the fault is over", func() bool {

@@ -111,7 +111,8 @@ func TestADirectoryIsFollowed(t *testing.T) {
 	file, err := teams.Parse([]byte("teams:\n  - id: maps\n"))
 	must(t, err)
 	w.joined.SetFile(file, []teams.Digest{sha256.Sum256([]byte("sk-upstream"))}, func(file *teams.File) { w.teams = file })
-	w.expect(t, "maps ads", "not all of it is in force: team maps is in the teams file and in the directory: the file's counts; remove one of the two")
+	w.expect(t, "maps ads",
+		"not all of it is in force: team maps is in the teams file and in the directory: the file's counts; remove one of the two")
 	if w.teams.Team("maps").Owner != teams.OwnerFile || w.teams.Team("ads").Owner != teams.OwnerDirectory {
 		t.Error("the owners are wrong")
 	}
@@ -161,7 +162,8 @@ func TestAnEntryAloneReloadsNothing(t *testing.T) {
 	w.expect(t, "search maps", "<nil>")
 	is, err := w.store.Read(t.Context())
 	must(t, err)
-	if known, _, _ := w.joined.InForce(); w.teams != before || known.Head() != is.Head() || strings.Count(w.log.String(), "directory loaded") != 1 {
+	if known, _, _ := w.joined.InForce(); w.teams != before || known.Head() != is.Head() ||
+		strings.Count(w.log.String(), "directory loaded") != 1 {
 		t.Errorf("teams loaded again: %v; the entry is known: %v\n%s", w.teams != before, known.Head() == is.Head(), w.log.String())
 	}
 	must(t, os.Remove(w.path))

@@ -45,7 +45,8 @@ func (c hookCommand) again(ctx context.Context, p program, s settings.Settings, 
 
 // Run posts a ping, or redelivers an event.
 func (c hookCommand) Run(ctx context.Context, p program) error {
-	if (c.Act == "test") == (c.Resend != "") || c.Act != "" && c.Act != "test" || c.Resend != "" && c.ID != "" || c.Resend == "" && c.Team == "" {
+	if (c.Act == "test") == (c.Resend != "") || c.Act != "" && c.Act != "test" || c.Resend != "" && c.ID != "" ||
+		c.Resend == "" && c.Team == "" {
 		return badUsage{errors.New("allowed: sluice hook --team T [--id H] test, or sluice hook [--team T] --resend evt_…")}
 	}
 	conf, err := loadConfiguration(p.environ)

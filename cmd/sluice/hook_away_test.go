@@ -71,7 +71,8 @@ func (g *timed) ask(what, method, path, body string, header http.Header) string 
 
 // round creates a task, of which every second fails, and sends polls and generations, four at a time.
 func (g *timed) round(requests int) {
-	g.service.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: []string{"fail", "succeed"}[len(g.tasks)%2]}})
+	g.service.SetFault(simulator.Fault{On: simulator.EndpointImage,
+		Task: &simulator.FaultTask{Outcome: []string{"fail", "succeed"}[len(g.tasks)%2]}})
 	made := g.ask("creation", http.MethodPost, imageURL, fmt.Sprintf(imageTask, 2), http.Header{"X-Service-Async": {"enable"}})
 	if _, id, found := strings.Cut(made, `"task_id":"`); found {
 		g.tasks = append(g.tasks, id[:strings.IndexByte(id, '"')])
@@ -80,7 +81,8 @@ func (g *timed) round(requests int) {
 	for w := range 4 {
 		asking.Go(func() {
 			for i := range requests / 4 {
-				if g.ask("generation", http.MethodPost, textURL, `{"model":"llm-max","input":{"messages":[{"role":"user","content":"hello"}]}}`, http.Header{}); len(g.tasks) > 0 {
+				if g.ask("generation", http.MethodPost, textURL, `{"model":"llm-max","input":{"messages":[{"role":"user","content":"hello"}]}}`,
+					http.Header{}); len(g.tasks) > 0 {
 					g.ask("poll", http.MethodGet, "/api/v1/tasks/"+g.tasks[(w+4*i)%len(g.tasks)], "", http.Header{})
 				}
 			}
@@ -89,8 +91,8 @@ func (g *timed) round(requests int) {
 	asking.Wait()
 }
 
-// With the store and every hook away, which hang or refuse, polls and generations are answered as without any. The figures are logged; LONG=1
-// compares them.
+// With the store and every hook away, which hang or refuse, polls and generations are answered as without any. The figures are logged;
+// LONG=1 compares them.
 func TestNobodyWaitsForHooksOrTheStore(t *testing.T) {
 	rounds, requests := 4, 40
 	if isLong() {
@@ -103,12 +105,14 @@ func TestNobodyWaitsForHooksOrTheStore(t *testing.T) {
 	hook := `{id: %s, url: "http://%s/hook", events: ["*"], secret_file: secret}`
 	closed := "127.0.0.1:1"
 	path := filepath.Join(dir, "teams.yaml")
-	team := someTeams + "    quotas: {images: {day: 1000}}\n    alert: [1, 5, 10]\n    mirror: {keep: 24h}\n    hooks: [" + fmt.Sprintf(hook, "hangs", hangs) + ", " + fmt.Sprintf(hook, "refuses", closed) + "]\n"
+	team := someTeams + "    quotas: {images: {day: 1000}}\n    alert: [1, 5, 10]\n    mirror: {keep: 24h}\n    hooks: [" +
+		fmt.Sprintf(hook, "hangs", hangs) + ", " + fmt.Sprintf(hook, "refuses", closed) + "]\n"
 	must(t, os.WriteFile(path, []byte(team), 0o600))
 	var gates [2]*timed
 	for i, variables := range [2][]string{nil, {
 		"SLUICE_TEAMS_FILE=" + path, "SLUICE_HOOK_NETWORKS=127.0.0.0/8", "SLUICE_MIRROR_URL=s3://pictures?endpoint=http://" + store,
-		"SLUICE_RESULT_HOSTS=127.0.0.1", "SLUICE_RESULT_NETWORKS=127.0.0.0/8", "AWS_ACCESS_KEY_ID=" + storetest.Keys.ID, "AWS_SECRET_ACCESS_KEY=" + storetest.Keys.Secret,
+		"SLUICE_RESULT_HOSTS=127.0.0.1", "SLUICE_RESULT_NETWORKS=127.0.0.0/8", "AWS_ACCESS_KEY_ID=" + storetest.Keys.ID,
+		"AWS_SECRET_ACCESS_KEY=" + storetest.Keys.Secret,
 	}} {
 		simulated, service := newService(t, simulator.Config{TaskRate: -1})
 		p := startGatewayProcess(t, append(crashEnviron(t, startRedis(t), service.URL), append(variables, "SLUICE_POLL_INTERVAL=100ms")...))
@@ -127,7 +131,8 @@ func TestNobodyWaitsForHooksOrTheStore(t *testing.T) {
 	for _, what := range []string{"poll", "generation"} {
 		without, with := gates[0].took[what], gates[1].took[what]
 		a, b := percentile(without, 0.99), percentile(with, 0.99)
-		t.Logf("%d of each, %s: p50 %v without hooks and store, %v with both away; p99 %v and %v", len(with), what, percentile(without, 0.5), percentile(with, 0.5), a, b)
+		t.Logf("%d of each, %s: p50 %v without hooks and store, %v with both away; p99 %v and %v", len(with), what, percentile(without, 0.5),
+			percentile(with, 0.5), a, b)
 		if isLong() && b > a*3/2+2*time.Millisecond {
 			t.Errorf("%s: p99 %v with hooks and the store away, %v without", what, b, a)
 		}

@@ -70,13 +70,17 @@ func TestAnEndingReachesItsHook(t *testing.T) {
 			dir := t.TempDir()
 			must(t, os.WriteFile(filepath.Join(dir, "secret"), []byte(hookSecretText), 0o600))
 			path := filepath.Join(dir, "teams.yaml")
-			must(t, os.WriteFile(path, []byte(someTeams+"    quotas: {images: {day: 2}}\n    alert: [50]\n    hooks:\n      - {id: jobs, url: \""+receiver.URL+
+			must(t, os.WriteFile(path, []byte(someTeams+"    quotas: {images: {day: 2}}\n    alert: [50]\n    hooks:\n      - {id: jobs, url: \""+
+				receiver.URL+
 				"/hook\", events: [\"task.*\", \"quota.*\"], secret_file: secret}\n"), 0o600))
-			h := serving(t, service.URL, append(redis, "SLUICE_TEAMS_FILE="+path, "SLUICE_HOOK_NETWORKS=127.0.0.0/8", "SLUICE_POLL_INTERVAL=100ms")...)
+			h := serving(t, service.URL, append(redis, "SLUICE_TEAMS_FILE="+path, "SLUICE_HOOK_NETWORKS=127.0.0.0/8",
+				"SLUICE_POLL_INTERVAL=100ms")...)
 			defer h.stop()
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+h.public+imageURL, strings.NewReader(fmt.Sprintf(imageTask, 1)))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+h.public+imageURL,
+				strings.NewReader(fmt.Sprintf(imageTask, 1)))
 			must(t, err)
-			for name, value := range map[string]string{"Authorization": "Bearer test", "Content-Type": "application/json", "X-Service-Async": "enable", "Sluice-Callback": "jobs/shots/42?x=1"} {
+			for name, value := range map[string]string{"Authorization": "Bearer test", "Content-Type": "application/json",
+				"X-Service-Async": "enable", "Sluice-Callback": "jobs/shots/42?x=1"} {
 				r.Header.Set(name, value)
 			}
 			resp, err := newClient(t).Do(r)
@@ -108,7 +112,8 @@ func TestAnEndingReachesItsHook(t *testing.T) {
 				} `json:"data"`
 			}
 			must(t, json.Unmarshal([]byte(event), &told))
-			if times != 1 || told.Data.Task != made.Output.ID || told.Data.Images != 1 || len(told.Data.Results) != 1 || strings.Contains(event, "prompt") {
+			if times != 1 || told.Data.Task != made.Output.ID || told.Data.Images != 1 || len(told.Data.Results) != 1 ||
+				strings.Contains(event, "prompt") {
 				t.Errorf("%d times: %s", times, event)
 			}
 			wait(t, "half of the quota is told", func() bool { times, _, _ := got.of("quota.reached"); return times == 1 })

@@ -172,9 +172,9 @@ func hurry(t *testing.T, client redis.UniversalClient, keys []string) {
 	}
 }
 
-// Tasks end while replicas are killed and the receiver fails a third and goes away. Every end is delivered at least once, always with one id
-// and the same bytes, the images of all ends are those of the ledger, and each picture is in the mirror byte for byte. With LONG=1 a thousand
-// tasks and a minute; without that the waits of what failed are over each second, and not by two minutes.
+// Tasks end while replicas are killed and the receiver fails a third and goes away. Every end is delivered at least once, always with one
+// id and the same bytes, the images of all ends are those of the ledger, and each picture is in the mirror byte for byte. With LONG=1 a
+// thousand tasks and a minute; without that the waits of what failed are over each second, and not by two minutes.
 func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 	t.Parallel()
 	tasks, away, hurries, within := 150, 3*time.Second, time.Second, 20*patience
@@ -190,7 +190,8 @@ func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "secret"), []byte(hookSecretText), 0o600))
 	path := filepath.Join(dir, "teams.yaml")
-	put(t, path, someTeams+"    hooks: [{id: jobs, url: \"http://"+receiver.address+"/hook\", events: [\"task.*\"], secret_file: secret}]\n    mirror: {keep: 24h}\n")
+	put(t, path, someTeams+"    hooks: [{id: jobs, url: \"http://"+receiver.address+
+		"/hook\", events: [\"task.*\"], secret_file: secret}]\n    mirror: {keep: 24h}\n")
 	r := startTaskReplicas(t, 3, simulator.Config{Running: 200 * time.Millisecond, TaskRate: 200},
 		"SLUICE_POLL_INTERVAL=500ms", "SLUICE_TASK_QUERY_RATE=200", "SLUICE_TEAMS_FILE="+path, "SLUICE_HOOK_NETWORKS=127.0.0.0/8",
 		"SLUICE_MIRROR_URL="+mirror, "SLUICE_MIRROR_PROXY=true", "SLUICE_RESULT_HOSTS=127.0.0.1", "SLUICE_RESULT_NETWORKS=127.0.0.0/8",
@@ -211,7 +212,8 @@ func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 	})
 	made := map[string]bool{}
 	for n := 0; len(made) < tasks && !t.Failed(); n++ {
-		r.service.SetFault(simulator.Fault{On: simulator.EndpointImage, Task: &simulator.FaultTask{Outcome: []string{"succeed", "partial", "fail", "fail_pending"}[n%4]}})
+		r.service.SetFault(simulator.Fault{On: simulator.EndpointImage,
+			Task: &simulator.FaultTask{Outcome: []string{"succeed", "partial", "fail", "fail_pending"}[n%4]}})
 		if id := r.create(n, 1+n%3); id != "" { // else its replica was killed
 			made[id] = true
 		}
@@ -242,7 +244,8 @@ func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 	}
 	for !delivered() {
 		if time.Since(begun) > within || t.Failed() {
-			t.Fatalf("%d of %d ends were never delivered, %d events are written; %d images are delivered, %d in the ledger", missing, len(made), written, images, charged)
+			t.Fatalf("%d of %d ends were never delivered, %d events are written; %d images are delivered, %d in the ledger", missing, len(made),
+				written, images, charged)
 		}
 		if !killed && time.Since(begun) > away {
 			killed = true
@@ -271,7 +274,8 @@ func TestEndingsOutliveReplicasAndReceivers(t *testing.T) {
 			more++
 		}
 	}
-	t.Logf("%d tasks, %d kills: %d ends delivered, %d of them more than once; %d tries were failed; %d images, each in the mirror; %v after the last task",
+	t.Logf("%d tasks, %d kills: %d ends delivered, %d of them more than once; %d tries were failed; %d images, each in the mirror; %v "+
+		"after the last task",
 		len(made), kills, len(told), more, receiver.failed, images, took.Round(time.Millisecond))
 	if receiver.failed < len(told)/6 || kills == 0 {
 		t.Error("that tries little")

@@ -20,7 +20,8 @@ func hookWorld(t *testing.T, address string) (environ []string, dir string) {
 	dir = t.TempDir()
 	for name, text := range map[string]string{
 		"secret": hookSecretText + "\n",
-		"teams.yaml": "teams:\n  - id: search\n    hooks:\n      - {id: jobs, url: \"" + address + "/hook\", events: [\"task.*\"], secret_file: secret}\n" +
+		"teams.yaml": "teams:\n  - id: search\n    hooks:\n      - {id: jobs, url: \"" + address +
+			"/hook\", events: [\"task.*\"], secret_file: secret}\n" +
 			"hooks: [{id: ops, url: \"" + address + "/chat\", events: [\"*\"], kind: slack}]\n",
 	} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -84,16 +85,19 @@ func TestCheckListsFaultyHooks(t *testing.T) {
 	if code, out := hookRun(t, environ, "check"); code != exitClean {
 		t.Errorf("%d, %s", code, out)
 	}
-	if code, out := hookRun(t, append(environ, "SLUICE_HOOK_NETWORKS=10.0.0.0/8"), "check"); code != exitFaulty || !strings.Contains(out, "hooks.jobs.url of team search: got an address that is not public") {
+	if code, out := hookRun(t, append(environ, "SLUICE_HOOK_NETWORKS=10.0.0.0/8"), "check"); code != exitFaulty ||
+		!strings.Contains(out, "hooks.jobs.url of team search: got an address that is not public") {
 		t.Errorf("%d, %s", code, out)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "secret"), []byte("whsec_CANARY"), 0o600))
 	code, out := hookRun(t, environ, "check")
-	if code != exitFaulty || !strings.Contains(out, "hooks.jobs of team search: the file of its secret: the content is not whsec_") || strings.Contains(out, "CANARY") {
+	if code != exitFaulty || !strings.Contains(out, "hooks.jobs of team search: the file of its secret: the content is not whsec_") ||
+		strings.Contains(out, "CANARY") {
 		t.Errorf("%d, %s", code, out)
 	}
 	must(t, os.Remove(filepath.Join(dir, "secret")))
-	if code, out = hookRun(t, environ, "check"); code != exitFaulty || !strings.Contains(out, "hooks.jobs of team search: the file of its secret: no such file") {
+	if code, out = hookRun(t, environ, "check"); code != exitFaulty ||
+		!strings.Contains(out, "hooks.jobs of team search: the file of its secret: no such file") {
 		t.Errorf("%d, %s", code, out)
 	}
 }
@@ -106,7 +110,8 @@ func TestCheckListsFaultyHooksOfTheDirectory(t *testing.T) {
 	hook := func(secret string) {
 		t.Helper()
 		doc := filepath.Join(dir, "directory.yaml")
-		must(t, os.WriteFile(doc, []byte("teams: [{id: maps, hooks: [{id: tiles, url: \"http://127.0.0.1:1/\", events: [\"*\"], secret_file: "+secret+"}]}]\n"), 0o600))
+		must(t, os.WriteFile(doc, []byte("teams: [{id: maps, hooks: [{id: tiles, url: \"http://127.0.0.1:1/\", events: [\"*\"], secret_file: "+
+			secret+"}]}]\n"), 0o600))
 		if code, out := hookRun(t, environ, "directory", "import", "--force", doc); code != exitClean {
 			t.Fatalf("%d, %s", code, out)
 		}
@@ -116,7 +121,8 @@ func TestCheckListsFaultyHooksOfTheDirectory(t *testing.T) {
 		t.Errorf("%d, %s", code, out)
 	}
 	hook("missing")
-	if code, out := hookRun(t, environ, "check"); code != exitFaulty || !strings.Contains(out, "directory: hooks.tiles of team maps: the file of its secret: no such file") {
+	if code, out := hookRun(t, environ, "check"); code != exitFaulty ||
+		!strings.Contains(out, "directory: hooks.tiles of team maps: the file of its secret: no such file") {
 		t.Errorf("%d, %s", code, out)
 	}
 }

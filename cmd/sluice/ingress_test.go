@@ -38,10 +38,13 @@ type front struct {
 }
 
 var fronts = []front{
-	{"nginx", "nginx.conf", []string{"-c", "CONFIG", "-p", "DIR", "-g", "daemon off; pid DIR/pid; error_log stderr;"}, "listen 443", "listen 127.0.0.1:PORT", "nginx", ":"},
+	{"nginx", "nginx.conf", []string{"-c", "CONFIG", "-p", "DIR", "-g", "daemon off; pid DIR/pid; error_log stderr;"}, "listen 443",
+		"listen 127.0.0.1:PORT", "nginx", ":"},
 	{"haproxy", "haproxy.cfg", []string{"-db", "-f", "CONFIG"}, "bind :443", "bind 127.0.0.1:PORT", "HAProxy", ":"},
-	{"caddy", "Caddyfile", []string{"run", "--adapter", "caddyfile", "--config", "CONFIG"}, "\n:443 {", "\nhttps://localhost:PORT {\n\tbind 127.0.0.1", "Caddy", ":"},
-	{"envoy", "envoy.yaml", []string{"-c", "CONFIG", "--concurrency", "1", "--disable-hot-restart"}, `"::", port_value: 443, ipv4_compat: true`, "127.0.0.1, port_value: PORT", "Envoy", ", port_value: "},
+	{"caddy", "Caddyfile", []string{"run", "--adapter", "caddyfile", "--config", "CONFIG"}, "\n:443 {",
+		"\nhttps://localhost:PORT {\n\tbind 127.0.0.1", "Caddy", ":"},
+	{"envoy", "envoy.yaml", []string{"-c", "CONFIG", "--concurrency", "1", "--disable-hot-restart"},
+		`"::", port_value: 443, ipv4_compat: true`, "127.0.0.1, port_value: PORT", "Envoy", ", port_value: "},
 }
 
 // find is the program's path. The test is skipped without it.
@@ -64,7 +67,8 @@ func (f front) start(t *testing.T, gateway, certificates string, changes ...stri
 	for range 5 { // another process may take the port meanwhile
 		port, dir := fmt.Sprint(limittest.FreePort(t)), t.TempDir()
 		text := readRoot(t, "deploy/ingress/"+f.file)
-		for pair := range slices.Chunk(append([]string{"sluice" + f.between + "8080", strings.Replace(gateway, ":", f.between, 1), f.listen, strings.ReplaceAll(f.on, "PORT", port), "/etc/ingress", certificates}, changes...), 2) {
+		for pair := range slices.Chunk(append([]string{"sluice" + f.between + "8080", strings.Replace(gateway, ":", f.between, 1), f.listen,
+			strings.ReplaceAll(f.on, "PORT", port), "/etc/ingress", certificates}, changes...), 2) {
 			if !strings.Contains(text, pair[0]) {
 				t.Fatalf("%s has no %q", f.file, pair[0])
 			}
@@ -94,7 +98,8 @@ func (f front) launch(t *testing.T, program string, args []string, dir, address 
 	must(t, run.Start())
 	over := make(chan struct{})
 	go func() { _ = run.Wait(); close(over) }()
-	t.Cleanup(func() { _ = syscall.Kill(-run.Process.Pid, syscall.SIGKILL); <-over }) // with its workers; asked to stop, some wait for connections
+	// with its workers; asked to stop, some wait for connections
+	t.Cleanup(func() { _ = syscall.Kill(-run.Process.Pid, syscall.SIGKILL); <-over })
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			_ = conn.Close()
@@ -110,8 +115,8 @@ func (f front) launch(t *testing.T, program string, args []string, dir, address 
 	return false
 }
 
-// certificates makes a directory as the files of deploy/ingress name it: a certificate for localhost that is its own authority, and that of a
-// client.
+// certificates makes a directory as the files of deploy/ingress name it: a certificate for localhost that is its own authority, and that
+// of a client.
 func certificates(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -119,8 +124,9 @@ func certificates(t *testing.T) string {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		must(t, err)
 		template := &x509.Certificate{
-			SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-			IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+			SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+			NotAfter: time.Now().Add(24 * time.Hour),
+			IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, DNSNames: []string{"localhost"},
 		}
 		der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -139,7 +145,8 @@ func certificates(t *testing.T) string {
 // through runs sluice check --through.
 func through(t *testing.T, to *url.URL, certificates string, more ...string) outcome {
 	t.Helper()
-	return command(t.Context(), nil, append([]string{"check", "--through", to.String(), "--ca", filepath.Join(certificates, "tls.crt"), "--key", write(t, "test\n")}, more...)...)
+	return command(t.Context(), nil, append([]string{"check", "--through", to.String(), "--ca", filepath.Join(certificates, "tls.crt"),
+		"--key", write(t, "test\n")}, more...)...)
 }
 
 // The files of deploy/ingress let through what clients send and wait for, also where clients have certificates.
@@ -168,7 +175,8 @@ func TestTheFilesForAnIngressLetEverythingThrough(t *testing.T) {
 			if got := through(t, to, certificates, "--silence", "1s"); got.code != exitFailure || !strings.Contains(got.stdout, "wrong: reached") {
 				t.Errorf("without a client's certificate: %+v", got)
 			}
-			if got := through(t, to, certificates, "--silence", "1s", "--client-cert", filepath.Join(certificates, "clients.pem")); !strings.Contains(got.stdout, "ok: reached") {
+			if got := through(t, to, certificates, "--silence", "1s", "--client-cert",
+				filepath.Join(certificates, "clients.pem")); !strings.Contains(got.stdout, "ok: reached") {
 				t.Errorf("with it: %+v", got)
 			}
 		})
@@ -190,21 +198,33 @@ func TestCheckNamesTheWrongSettingOfAnIngress(t *testing.T) {
 		changes   []string
 		says, set string
 	}{
-		{0, "buffered answers", []string{"proxy_buffering off;", "proxy_buffering on; gzip on; gzip_proxied any; gzip_min_length 1; gzip_types text/event-stream;"}, "its frames were held back", "set proxy_buffering off"},
-		{0, "small bodies", []string{"client_max_body_size 64m;", ""}, "refused with 413 before it reached Sluice", "set client_max_body_size 64m"},
+		{0, "buffered answers", []string{"proxy_buffering off;", "proxy_buffering on; gzip on; gzip_proxied any; gzip_min_length 1; " +
+			"gzip_types text/event-stream;"}, "its frames were held back", "set proxy_buffering off"},
+		{0, "small bodies", []string{"client_max_body_size 64m;", ""}, "refused with 413 before it reached Sluice",
+			"set client_max_body_size 64m"},
 		{0, "small headers", []string{"large_client_header_buffers 4 32k;", ""}, "header of 24 KiB: ", "set large_client_header_buffers 4 32k"},
-		{0, "a short idle limit", []string{"proxy_read_timeout 330s", "proxy_read_timeout 1s"}, "it was cut after", "set proxy_read_timeout 330s"},
-		{0, "a short wait", []string{"proxy_read_timeout 330s", "proxy_read_timeout 1s"}, "wrong: Prefer: wait=2: answered with 504", "set proxy_read_timeout 330s"},
-		{0, "no client's address", []string{"proxy_set_header X-Forwarded-For $remote_addr", "proxy_set_header X-Forwarded-For \"\""}, "nothing says in X-Forwarded-For", "set proxy_set_header X-Forwarded-For"},
-		{0, "retries", []string{"proxy_next_upstream off", "proxy_next_upstream error timeout non_idempotent", "proxy_request_buffering off", "proxy_request_buffering on", "        keepalive 64;", "        server " + h.public + " max_fails=0;\n        keepalive 64;"}, "it arrived 2 times", "set proxy_next_upstream off"},
+		{0, "a short idle limit", []string{"proxy_read_timeout 330s", "proxy_read_timeout 1s"}, "it was cut after",
+			"set proxy_read_timeout 330s"},
+		{0, "a short wait", []string{"proxy_read_timeout 330s", "proxy_read_timeout 1s"}, "wrong: Prefer: wait=2: answered with 504",
+			"set proxy_read_timeout 330s"},
+		{0, "no client's address", []string{"proxy_set_header X-Forwarded-For $remote_addr", "proxy_set_header X-Forwarded-For \"\""},
+			"nothing says in X-Forwarded-For", "set proxy_set_header X-Forwarded-For"},
+		{0, "retries", []string{"proxy_next_upstream off", "proxy_next_upstream error timeout non_idempotent", "proxy_request_buffering off",
+			"proxy_request_buffering on", "        keepalive 64;", "        server " + h.public + " max_fails=0;\n        keepalive 64;"},
+			"it arrived 2 times", "set proxy_next_upstream off"},
 		{1, "small headers", []string{"tune.bufsize 65536", "tune.bufsize 16384"}, "header of 24 KiB: ", "set tune.bufsize 65536"},
-		{1, "a short idle limit", []string{"timeout server 330s", "timeout server 1s"}, "wrong: Prefer: wait=2: answered with 504", "set timeout server 330s"},
+		{1, "a short idle limit", []string{"timeout server 330s", "timeout server 1s"}, "wrong: Prefer: wait=2: answered with 504",
+			"set timeout server 330s"},
 		{1, "retries", []string{"retries 0 ", "retries 3\n    retry-on all-retryable-errors\n"}, "it arrived 4 times", "set retries 0"},
 		{2, "small bodies", []string{"max_size 64MiB", "max_size 1MiB"}, " before it reached Sluice", "set request_body max_size 64MiB"},
-		{2, "a short idle limit", []string{"dial_timeout 5s", "response_header_timeout 1s"}, "wrong: Prefer: wait=2: answered with 504", "set no read_timeout"},
-		{3, "small headers", []string{"max_request_headers_kb: 60", "max_request_headers_kb: 8"}, "header of 24 KiB: ", "set max_request_headers_kb: 60"},
-		{3, "a short idle limit", []string{"stream_idle_timeout: 330s", "stream_idle_timeout: 1s"}, "wrong: Prefer: wait=2: answered with 504", "stream_idle_timeout to 330s"},
-		{3, "retries", []string{"timeout: 0s}", "timeout: 0s, retry_policy: {retry_on: reset, num_retries: 3}}"}, "it arrived 4 times", "set no retry policy"},
+		{2, "a short idle limit", []string{"dial_timeout 5s", "response_header_timeout 1s"}, "wrong: Prefer: wait=2: answered with 504",
+			"set no read_timeout"},
+		{3, "small headers", []string{"max_request_headers_kb: 60", "max_request_headers_kb: 8"}, "header of 24 KiB: ",
+			"set max_request_headers_kb: 60"},
+		{3, "a short idle limit", []string{"stream_idle_timeout: 330s", "stream_idle_timeout: 1s"}, "wrong: Prefer: wait=2: answered with 504",
+			"stream_idle_timeout to 330s"},
+		{3, "retries", []string{"timeout: 0s}", "timeout: 0s, retry_policy: {retry_on: reset, num_retries: 3}}"}, "it arrived 4 times",
+			"set no retry policy"},
 	} {
 		t.Run(fronts[tt.program].program+": "+tt.about, func(t *testing.T) {
 			got := through(t, fronts[tt.program].start(t, h.public, certificates, tt.changes...), certificates, "--silence", "2s")
@@ -230,8 +250,9 @@ func TestCheckThroughNothing(t *testing.T) {
 		key, says string
 		code      int
 	}{
-		"a key":             {"test", "ok: a POST without an answer is sent once\n", exitClean},
-		"a key of no team":  {"wrongCANARY", "wrong: reached over HTTP/1.1, through something without a name, or nothing: Sluice does not know the key\n", exitFailure},
+		"a key": {"test", "ok: a POST without an answer is sent once\n", exitClean},
+		"a key of no team": {"wrongCANARY", "wrong: reached over HTTP/1.1, through something without a name, or nothing: Sluice does not " +
+			"know the key\n", exitFailure},
 		"what is no key":    {"a b CANARY", "--key: the content is no key", exitFaulty},
 		"no file for a key": {"", "--key: the file is empty", exitFaulty},
 	} {
@@ -240,17 +261,20 @@ func TestCheckThroughNothing(t *testing.T) {
 			t.Errorf("%s: %+v", about, got)
 		}
 	}
-	if got := command(t.Context(), nil, "check", "--through", "http://"+h.public+"/api/v1", "--key", write(t, "test"), "--silence", "1s"); !strings.Contains(got.stdout, "no such path; give its address without /api/v1") {
+	if got := command(t.Context(), nil, "check", "--through", "http://"+h.public+"/api/v1", "--key", write(t, "test"), "--silence",
+		"1s"); !strings.Contains(got.stdout, "no such path; give its address without /api/v1") {
 		t.Errorf("with the path of the service: %+v", got)
 	}
-	for _, args := range [][]string{{"--through", "models.example", "--key", "-"}, {"--through", "http://127.0.0.1:1"}, {"--through", "http://127.0.0.1:1", "--key", "-", "--silence", "90ms"}} {
+	for _, args := range [][]string{{"--through", "models.example", "--key", "-"}, {"--through", "http://127.0.0.1:1"},
+		{"--through", "http://127.0.0.1:1", "--key", "-", "--silence", "90ms"}} {
 		if got := command(t.Context(), nil, append([]string{"check"}, args...)...); got.code != exitFaulty {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
 	var out strings.Builder
 	gone := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
-	if err := ingress.Try(context.Background(), &out, ingress.Config{URL: gone, Key: upstream.Secret("test"), Silence: time.Second}); err == nil || !strings.Contains(out.String(), "wrong: reached: no answer") {
+	if err := ingress.Try(context.Background(), &out, ingress.Config{URL: gone, Key: upstream.Secret("test"),
+		Silence: time.Second}); err == nil || !strings.Contains(out.String(), "wrong: reached: no answer") {
 		t.Errorf("%v %q", err, out.String())
 	}
 }

@@ -103,7 +103,10 @@ type keptParts struct {
 
 // openKept opens the state: in Redis if its address is set, else in memory.
 func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, error) {
-	k := &kept{recent: recent.NewMemory(time.Now), reconciled: recent.NewReconciled(nil), alive: func() int64 { return 1 }, fleet: limit.NewFleet(c.Replicas, time.Now), join: func(context.Context) {}, degraded: func() bool { return false }}
+	k := &kept{
+		recent: recent.NewMemory(time.Now), reconciled: recent.NewReconciled(nil), alive: func() int64 { return 1 },
+		fleet: limit.NewFleet(c.Replicas, time.Now), join: func(context.Context) {}, degraded: func() bool { return false },
+	}
 	var err error
 	if k.pictures, err = c.openPictures(); err != nil {
 		return nil, err
@@ -116,16 +119,21 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 		memory := limit.NewMemory(now)
 		memory.Events, memory.Alerts = event.NewMemory(event.Kept(c.EventTTL), now), parts.alerts
 		k.works, k.ledger = memory.Events.Works, limit.House{Memory: memory}
-		k.outbox, k.balances, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now), cache.NewOutcomes(c.TaskTTL, time.Now)
+		k.outbox, k.balances, k.claims, k.outcomes = memory.Events, memory, cache.NewClaims(c.TaskTTL, time.Now),
+			cache.NewOutcomes(c.TaskTTL, time.Now)
 		k.queries, k.cancels = cache.NewQueries(c.TaskQueryRate, time.Now), cache.NewQueries(c.TaskQueryRate, time.Now)
 	} else if err := k.inRedis(ctx, c, parts); err != nil {
 		return nil, err
 	}
-	k.collector = recent.New(recent.Config{Store: k.recent, Now: time.Now, Crowded: parts.bounds.add(recent.Bound), Failed: func(err error, dropped int64) {
-		if err == nil && dropped > 0 { // posts succeed again; that Redis is away is logged by the accounts
-			parts.log.Warn("recent", "error", fmt.Sprintf("Redis did not take the counts of requests for so long that %d minutes of teams were dropped", dropped))
-		}
-	}})
+	k.collector = recent.New(recent.Config{
+		Store: k.recent, Now: time.Now, Crowded: parts.bounds.add(recent.Bound),
+		Failed: func(err error, dropped int64) {
+			if err == nil && dropped > 0 { // posts succeed again; that Redis is away is logged by the accounts
+				parts.log.Warn("recent", "error",
+					fmt.Sprintf("Redis did not take the counts of requests for so long that %d minutes of teams were dropped", dropped))
+			}
+		},
+	})
 	k.checks = append(k.checks, admin.Check{Name: "recent", State: k.collector.State})
 	return k, nil
 }
@@ -133,8 +141,9 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 // inRedis opens the state in Redis.
 func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) error {
 	s, file := c.Settings, c.teams
-	client := openRedis(s, parts.log, parts.metrics, redisstore.MemoryFor(file), c.authorities.Roots)
-	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each", settings.ShowDuration(redisclient.PlaceWait))))
+	client := openRedis(s, parts.log, parts.metrics, memoryFor(file), c.authorities.Roots)
+	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each",
+		settings.ShowDuration(redisclient.PlaceWait))))
 	if err := client.RequireNoEviction(ctx); err != nil {
 		_ = client.Close()
 		return settings.Faults{{Name: settings.Prefix + "REDIS_URL", Text: err.Error()}}
@@ -146,9 +155,11 @@ func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) er
 	shared := sharedBalances(client, s, file.Money, parts.log, time.Now)
 	shared.Store.Alerts = parts.alerts
 	tasks := cache.NewRedis(cache.RedisConfig{
-		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now, Memory: shared.Memory,
+		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now,
+		Memory: shared.Memory,
 	})
-	k.outbox, k.redis, k.balances, k.claims, k.queries, k.cancels, k.outcomes, k.recent = shared.Store.Events, client, shared, tasks, tasks, tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
+	k.outbox, k.redis, k.balances, k.claims, k.queries, k.cancels, k.outcomes, k.recent = shared.Store.Events, client, shared, tasks, tasks,
+		tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
 	k.works = outbox.WorksOf(shared.Store.Events)
 	k.reconciled = recent.NewReconciled(client)
 	k.cooling = accounts.NewRedis(client, s.RedisTimeout)
@@ -156,7 +167,8 @@ func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) er
 	k.fleet, k.join = shared.Fleet(), shared.Join
 	k.replicas = func() (alive, set int64) { return shared.Alive(), int64(s.Replicas) }
 	const most = redisclient.PoolSize / 4 // a team's share of the connections
-	k.remote = &gateway.Remote{Calls: most, Sight: tasks, Crowded: parts.bounds.add(fmt.Sprintf("calls of Redis for one team: %d at once, then no polls of unknown tasks", most))}
+	k.remote = &gateway.Remote{Calls: most, Sight: tasks, Crowded: parts.bounds.add(
+		fmt.Sprintf("calls of Redis for one team: %d at once, then no polls of unknown tasks", most))}
 	k.checks = []admin.Check{{Name: "redis", State: func() error {
 		if err := shared.State(); err != nil {
 			return err
@@ -223,10 +235,13 @@ func (k *kept) openOf(ctx context.Context, team string) (int, error) {
 
 // openRedis opens the client of the settings' Redis, whose address is validated. need is how many bytes of Redis's memory the teams may
 // take; 0: not known. roots returns the current authorities; nil: the system's.
-func openRedis(s settings.Settings, log *slog.Logger, metrics *telemetry.Metrics, need int64, roots func() *x509.CertPool) *redisclient.Client {
+func openRedis(s settings.Settings, log *slog.Logger, metrics *telemetry.Metrics, need int64,
+	roots func() *x509.CertPool,
+) *redisclient.Client {
 	address, _ := redisclient.ParseAddress(s.RedisURL.Reveal())
 	return redisclient.Open(redisclient.Config{
-		Address: address, Reread: func() (redisclient.Address, bool) { return rereadRedis(s.RedisURLFile) }, Roots: roots, Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Log: log, Plain: peers.Plain,
+		Address: address, Reread: func() (redisclient.Address, bool) { return rereadRedis(s.RedisURLFile) }, Roots: roots,
+		Timeout: s.RedisTimeout, KeyPrefix: cache.KeyPrefix, Log: log, Plain: peers.Plain,
 		Away: limit.ErrAway, Busy: limit.ErrBusy, Aside: errAside,
 		Measure: metrics.Redis,
 		Learned: func(f redisclient.Facts) {
@@ -264,7 +279,8 @@ func sharedBalances(c *redisclient.Client, s settings.Settings, m unit.Money, lo
 	store.OnDesync, store.Cluster, store.Money, store.Events = c.DropConnections, c.IsCluster(), m, outbox.New(c, event.Kept(s.EventTTL))
 	store.OnOtherMoney = func(err error) { log.Error("currency", "error", err.Error()) }
 	balances := failover.New(failover.Config{
-		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == settings.StateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge, Now: now, Why: c.WhyAway,
+		Store: store, Timeout: s.RedisTimeout, Refuse: s.OnStateLoss == settings.StateRefuse, Replicas: s.Replicas, Bridge: s.OutageBridge,
+		Now: now, Why: c.WhyAway,
 		Changed: func(away bool, lasted time.Duration) {
 			if away {
 				log.Error("Redis is away", slog.Any("error", c.WhyAway()))
@@ -281,11 +297,12 @@ func sharedBalances(c *redisclient.Client, s settings.Settings, m unit.Money, lo
 // redisWarnings warns of a Redis that may lose its data, or has less memory than the teams may need.
 func redisWarnings(f redisclient.Facts, need int64) (list []string) {
 	if f.Forgets() {
-		list = append(list, fmt.Sprintf("Redis appends to no file and has taken no snapshot in the %s since its start: usage, holds and tasks are lost when it ends; "+
-			"set appendonly yes with appendfsync everysec", f.Uptime))
+		list = append(list, fmt.Sprintf("Redis appends to no file and has taken no snapshot in the %s since its start: usage, holds and "+
+			"tasks are lost when it ends; set appendonly yes with appendfsync everysec", f.Uptime))
 	}
 	if f.MaxMemory > 0 && f.MaxMemory < need {
-		list = append(list, fmt.Sprintf("maxmemory of Redis is %s, and the teams of the teams file may need %s: when its memory is full, Redis counts as away; "+
+		list = append(list, fmt.Sprintf("maxmemory of Redis is %s, and the teams of the teams file may need %s: when its memory is full, "+
+			"Redis counts as away; "+
 			"raise maxmemory", settings.ByteSize(f.MaxMemory), settings.ByteSize(need)))
 	}
 	return list

@@ -54,7 +54,8 @@ func (s *slowly) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 func TestClaimsTakeNoTimeOfSettlements(t *testing.T) {
 	client, away := limittest.FakeRedis(t), new(slowly)
 	client.AddHook(away)
-	claims, accounts, said := cache.NewRedis(cache.RedisConfig{Client: client, Timeout: patience, TTL: time.Hour, Rate: 20, Now: time.Now}), new(closing), new(lineLog)
+	claims, accounts, said := cache.NewRedis(cache.RedisConfig{Client: client, Timeout: patience, TTL: time.Hour, Rate: 20, Now: time.Now}),
+		new(closing), new(lineLog)
 	k := &kept{balances: accounts, claims: claims, collector: recent.New(recent.Config{Store: recent.NewMemory(time.Now), Now: time.Now})}
 	for n := range 2000 {
 		claims.Put(t.Context(), cache.Claim{Team: "search", Task: fmt.Sprint("task", n)})

@@ -88,7 +88,8 @@ func (k keyMintCommand) mint(p program) error {
 	if file, err := teams.Parse([]byte(document)); err != nil || file.Team(k.Team) == nil {
 		return badUsage{errors.New("--team: allowed: an id as in the teams file, such as search")}
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s\n\n# For the teams file, under the keys of team %s. The key above is shown this once.\n%s", minted.Reveal(), k.Team, minted.Lines())
+	_, err = fmt.Fprintf(p.stdout, "%s\n\n# For the teams file, under the keys of team %s. The key above is shown this once.\n%s",
+		minted.Reveal(), k.Team, minted.Lines())
 	return err
 }
 
@@ -130,6 +131,7 @@ func (k keyMintCommand) order(ctx context.Context, p program) error {
 	if made.Expires != nil {
 		end = "ends " + made.Expires.Format(time.RFC3339)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s\n\n# Key %s of team %s, which %s. The key above is shown this once.\n", admin.Printable(made.Key), admin.Printable(made.ID), admin.Printable(k.Team), end)
+	_, err = fmt.Fprintf(p.stdout, "%s\n\n# Key %s of team %s, which %s. The key above is shown this once.\n", admin.Printable(made.Key),
+		admin.Printable(made.ID), admin.Printable(k.Team), end)
 	return err
 }

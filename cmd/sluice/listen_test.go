@@ -48,7 +48,8 @@ func TestIdleConnectionsKeepNobodyFromAnyListener(t *testing.T) {
 		{"admin", h.admin, "/healthz", "64", settings.AdminConnections / 4},
 		{"console", string(match[1]), "/login", "128", settings.ConsoleConnections / 4},
 	} {
-		want := fmt.Sprintf("%s listener: %s, and one address may have %d; reached within the last minute; since the start", tt.listener, tt.bound, tt.most)
+		want := fmt.Sprintf("%s listener: %s, and one address may have %d; reached within the last minute; since the start", tt.listener,
+			tt.bound, tt.most)
 		eventually(t, func() bool { // again if the machine is so slow that the first idle connections have ended
 			for range tt.most {
 				conn := dial(t, tt.address)
@@ -115,7 +116,8 @@ func TestUnfinishedRequestsKeepNobodyFromAnyListener(t *testing.T) {
 			"GET /api/v1/tasks" + announced + "\r\n{",
 		}},
 		{"admin", h.admin, "/healthz", settings.AdminConnections / 4, []string{
-			"GET /healthz" + announced + "\r\n{", "POST /metrics" + announced + "\r\n{", "GET /sluice/v1/usage HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+			"GET /healthz" + announced + "\r\n{", "POST /metrics" + announced + "\r\n{",
+			"GET /sluice/v1/usage HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
 		}},
 		{"console", string(match[1]), "/login", settings.ConsoleConnections / 4, []string{
 			"POST /login" + announced + "Content-Type: application/x-www-form-urlencoded\r\n\r\nt", "GET /" + announced + "\r\n{",

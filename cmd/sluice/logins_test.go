@@ -20,7 +20,8 @@ import (
 
 func TestConsoleSettingsDependOnEachOther(t *testing.T) {
 	token := write(t, "operators-token-CANARY\n")
-	issuer := []string{"SLUICE_OIDC_ISSUER=https://issuer.example", "SLUICE_OIDC_CLIENT_ID=sluice", "SLUICE_CONSOLE_URL=https://sluice.example"}
+	issuer := []string{"SLUICE_OIDC_ISSUER=https://issuer.example", "SLUICE_OIDC_CLIENT_ID=sluice",
+		"SLUICE_CONSOLE_URL=https://sluice.example"}
 	for about, tt := range map[string]struct {
 		environ []string
 		faulty  string // the settings at fault
@@ -41,14 +42,17 @@ func TestConsoleSettingsDependOnEachOther(t *testing.T) {
 		"another listener at the default": {
 			[]string{"SLUICE_ADMIN_LISTEN=127.0.0.1:8082"}, "",
 		},
-		"a token":                       {[]string{"SLUICE_CONSOLE_TOKEN_FILE=" + token}, ""},
-		"a short token":                 {[]string{"SLUICE_CONSOLE_TOKEN_FILE=" + write(t, "CANARY")}, "SLUICE_CONSOLE_TOKEN_FILE"},
-		"two lines":                     {[]string{"SLUICE_CONSOLE_TOKEN_FILE=" + write(t, "operators-token-CANARY\noperators-token-CANARY")}, "SLUICE_CONSOLE_TOKEN_FILE"},
-		"no file":                       {[]string{"SLUICE_CONSOLE_TOKEN_FILE=/CANARY"}, "SLUICE_CONSOLE_TOKEN_FILE"},
-		"an issuer":                     {issuer, ""},
-		"an issuer with all":            {append(issuer, "SLUICE_OIDC_CLIENT_SECRET=s-CANARY", "SLUICE_OIDC_OPERATORS=platform, Leute der Plattform", "SLUICE_OIDC_VIEWERS=a@b.example"), ""},
-		"its secret in a file":          {append(issuer, "SLUICE_OIDC_CLIENT_SECRET_FILE="+token), ""},
-		"its secret twice":              {append(issuer, "SLUICE_OIDC_CLIENT_SECRET_FILE="+token, "SLUICE_OIDC_CLIENT_SECRET=s-CANARY"), "SLUICE_OIDC_CLIENT_SECRET_FILE"},
+		"a token":       {[]string{"SLUICE_CONSOLE_TOKEN_FILE=" + token}, ""},
+		"a short token": {[]string{"SLUICE_CONSOLE_TOKEN_FILE=" + write(t, "CANARY")}, "SLUICE_CONSOLE_TOKEN_FILE"},
+		"two lines": {[]string{"SLUICE_CONSOLE_TOKEN_FILE=" + write(t, "operators-token-CANARY\noperators-token-CANARY")},
+			"SLUICE_CONSOLE_TOKEN_FILE"},
+		"no file":   {[]string{"SLUICE_CONSOLE_TOKEN_FILE=/CANARY"}, "SLUICE_CONSOLE_TOKEN_FILE"},
+		"an issuer": {issuer, ""},
+		"an issuer with all": {append(issuer, "SLUICE_OIDC_CLIENT_SECRET=s-CANARY",
+			"SLUICE_OIDC_OPERATORS=platform, Leute der Plattform", "SLUICE_OIDC_VIEWERS=a@b.example"), ""},
+		"its secret in a file": {append(issuer, "SLUICE_OIDC_CLIENT_SECRET_FILE="+token), ""},
+		"its secret twice": {append(issuer, "SLUICE_OIDC_CLIENT_SECRET_FILE="+token, "SLUICE_OIDC_CLIENT_SECRET=s-CANARY"),
+			"SLUICE_OIDC_CLIENT_SECRET_FILE"},
 		"an issuer that is not secured": {append(issuer[1:], "SLUICE_OIDC_ISSUER=http://issuer.example"), "SLUICE_OIDC_ISSUER"},
 		"an issuer on loopback":         {append(issuer[1:], "SLUICE_OIDC_ISSUER=http://127.0.0.1:5556/dex"), ""},
 		"an issuer with a query":        {append(issuer[1:], "SLUICE_OIDC_ISSUER=https://issuer.example?CANARY"), "SLUICE_OIDC_ISSUER"},
@@ -75,11 +79,13 @@ func TestConsoleSettingsDependOnEachOther(t *testing.T) {
 // better one.
 func TestTheTokenIsTooLongToGuess(t *testing.T) {
 	for text, fault := range map[string]string{
-		"operators-CANARY-token":           "",
-		"operators-CANARY-toke":            "the token has 21 characters and can be guessed; make one with: head -c 32 /dev/urandom | base64; allowed: ",
+		"operators-CANARY-token": "",
+		"operators-CANARY-toke": "the token has 21 characters and can be guessed; make one with: head -c 32 /dev/urandom | " +
+			"base64; allowed: ",
 		"0123456789abcdefABCDEF9876543210": "",
-		"0123456789abcdefABCDEF987654321":  "the token has 31 hexadecimal digits and can be guessed; make one with: head -c 32 /dev/urandom | base64; allowed: ",
-		"operators CANARY token, longer":   "the token is not one line of visible ASCII characters; allowed: ",
+		"0123456789abcdefABCDEF987654321": "the token has 31 hexadecimal digits and can be guessed; make one with: head -c 32 " +
+			"/dev/urandom | base64; allowed: ",
+		"operators CANARY token, longer": "the token is not one line of visible ASCII characters; allowed: ",
 	} {
 		given := faultsOf(t, with("SLUICE_CONSOLE_TOKEN_FILE="+write(t, text)))["SLUICE_CONSOLE_TOKEN_FILE"]
 		if !strings.HasPrefix(given, fault) || (given == "") != (fault == "") {
@@ -128,7 +134,8 @@ func TestTheConsolesTeamsAreThoseOfTheGateway(t *testing.T) {
 		return fmt.Sprintf("      - {id: %s, sha256: %x%s}\n", id, sha256.Sum256([]byte(secret)), more)
 	}
 	file, err := teams.Parse([]byte("teams:\n  - id: maps\n    members: [map-people, Alice@Example.com]\n    keys:\n" +
-		key("aaaaaaaaaaaa", "good", "") + key("bbbbbbbbbbbb", "expired", ", expires: 2020-01-01T00:00:00Z") + key("cccccccccccc", "disabled", ", disabled: true") +
+		key("aaaaaaaaaaaa", "good", "") + key("bbbbbbbbbbbb", "expired", ", expires: 2020-01-01T00:00:00Z") +
+		key("cccccccccccc", "disabled", ", disabled: true") +
 		"  - id: closed\n    disabled: true\n    members: [map-people]\n    keys:\n" + key("dddddddddddd", "closed", "")))
 	if err != nil {
 		t.Fatal(err)

@@ -122,8 +122,10 @@ func TestReport(t *testing.T) {
 	}{
 		{nil, exitClean, ""},
 		{errors.New("the roof fell in"), exitFailure, "sluice: the roof fell in\n"},
-		{errors.Join(settings.Faults{{Name: "SLUICE_X", Text: "is odd"}}), exitFaulty, "sluice: the configuration is faulty:\nSLUICE_X: is odd\n"},
-		{settings.Faults{{Name: "SLUICE_X", Text: "a", Mark: " b\n ^\n"}}, exitFaulty, "sluice: the configuration is faulty:\nSLUICE_X: a\n     b\n     ^\n"},
+		{errors.Join(settings.Faults{{Name: "SLUICE_X", Text: "is odd"}}), exitFaulty,
+			"sluice: the configuration is faulty:\nSLUICE_X: is odd\n"},
+		{settings.Faults{{Name: "SLUICE_X", Text: "a", Mark: " b\n ^\n"}}, exitFaulty,
+			"sluice: the configuration is faulty:\nSLUICE_X: a\n     b\n     ^\n"},
 		{badUsage{errors.New("no such word")}, exitFaulty, "sluice: no such word (try sluice --help)\n"},
 	} {
 		var stderr strings.Builder

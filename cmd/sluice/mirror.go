@@ -36,7 +36,10 @@ func (c mirrorCommand) Run(ctx context.Context, p program) error {
 	client := openPatient(conf.Settings)
 	defer func() { _ = client.Close() }()
 	file, _ := conf.withDirectory(ctx, p.stderr)
-	v := mirror.Verification{Store: kept, Succeeded: outbox.WorksOf(outbox.New(client, event.Kept(conf.EventTTL))).Succeeded, Keep: keptFor(file), Now: time.Now()}
+	v := mirror.Verification{
+		Store: kept, Succeeded: outbox.WorksOf(outbox.New(client, event.Kept(conf.EventTTL))).Succeeded,
+		Keep: keptFor(file), Now: time.Now(),
+	}
 	for _, team := range file.List {
 		v.Teams = append(v.Teams, team.ID)
 	}

@@ -31,9 +31,11 @@ func mirroring(t *testing.T, service, receiver string, variables ...string) (*mi
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "secret"), []byte(hookSecretText), 0o600))
 	path := filepath.Join(dir, "teams.yaml")
-	other := strings.ReplaceAll(strings.ReplaceAll(strings.TrimPrefix(someTeams, "teams:\n"), "search", "other"), testsDigest, digestOf("other"))
+	other := strings.ReplaceAll(strings.ReplaceAll(strings.TrimPrefix(someTeams, "teams:\n"), "search", "other"), testsDigest,
+		digestOf("other"))
 	other = strings.ReplaceAll(other, "7f3k9q2m4x1c", "7f3k9q2m4x1d")
-	must(t, os.WriteFile(path, []byte("defaults: {mirror: {keep: 24h}}\n"+someTeams+"    hooks: [{id: jobs, url: \""+receiver+"/hook\", events: [\"task.*\"], secret_file: secret}]\n"+other), 0o600))
+	must(t, os.WriteFile(path, []byte("defaults: {mirror: {keep: 24h}}\n"+someTeams+"    hooks: [{id: jobs, url: \""+receiver+
+		"/hook\", events: [\"task.*\"], secret_file: secret}]\n"+other), 0o600))
 	host := strings.TrimPrefix(service, "http://")
 	variables = append([]string{
 		"SLUICE_TEAMS_FILE=" + path, "SLUICE_HOOK_NETWORKS=127.0.0.0/8", "SLUICE_POLL_INTERVAL=100ms",
@@ -54,7 +56,8 @@ func digestOf(key string) string {
 // create makes a task with two pictures, as small as they can be, and returns its id.
 func (m *mirrored) create() (task string) {
 	m.Helper()
-	r, err := http.NewRequestWithContext(m.Context(), http.MethodPost, "http://"+m.public+imageURL, strings.NewReader(strings.Replace(fmt.Sprintf(imageTask, 2), `"n":`, `"size":"768*768","n":`, 1)))
+	r, err := http.NewRequestWithContext(m.Context(), http.MethodPost, "http://"+m.public+imageURL,
+		strings.NewReader(strings.Replace(fmt.Sprintf(imageTask, 2), `"n":`, `"size":"768*768","n":`, 1)))
 	must(m.T, err)
 	r.Header = http.Header{"Authorization": {"Bearer test"}, "Content-Type": {"application/json"}, "X-Service-Async": {"enable"}}
 	resp, err := m.client.Do(r)
@@ -118,15 +121,18 @@ func (m *mirrored) waitFor(got *delivered, task string) (told toldOf) {
 	return told
 }
 
-// Pictures are kept byte for byte before their task's success is told, and are its team's also when the service, and Sluice, know the task no longer.
+// Pictures are kept byte for byte before their task's success is told, and are its team's also when the service, and Sluice, know the task
+// no longer.
 func TestPicturesOfTasksStay(t *testing.T) {
 	t.Parallel()
 	for about, form := range map[string]func(t *testing.T) []string{
 		"a bucket, and Redis": func(t *testing.T) []string {
-			return []string{"SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_MIRROR_URL=" + storetest.New(t).URL(), "AWS_ACCESS_KEY_ID=" + storetest.Keys.ID, "AWS_SECRET_ACCESS_KEY=" + storetest.Keys.Secret}
+			return []string{"SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_MIRROR_URL=" + storetest.New(t).URL(),
+				"AWS_ACCESS_KEY_ID=" + storetest.Keys.ID, "AWS_SECRET_ACCESS_KEY=" + storetest.Keys.Secret}
 		},
 		"a bucket through Sluice": func(t *testing.T) []string {
-			return []string{"SLUICE_MIRROR_URL=" + storetest.New(t).URL(), "SLUICE_MIRROR_PROXY=true", "AWS_ACCESS_KEY_ID=" + storetest.Keys.ID, "AWS_SECRET_ACCESS_KEY=" + storetest.Keys.Secret}
+			return []string{"SLUICE_MIRROR_URL=" + storetest.New(t).URL(), "SLUICE_MIRROR_PROXY=true", "AWS_ACCESS_KEY_ID=" + storetest.Keys.ID,
+				"AWS_SECRET_ACCESS_KEY=" + storetest.Keys.Secret}
 		},
 		"a folder": func(t *testing.T) []string {
 			return []string{"SLUICE_MIRROR_URL=file://" + t.TempDir(), "SLUICE_MIRROR_PROXY=true"}
@@ -146,7 +152,8 @@ func TestPicturesOfTasksStay(t *testing.T) {
 			var pictures [][]byte
 			for i, r := range told.Data.Results {
 				status, picture, _ := m.get(r.URL, "")
-				if want := fmt.Sprintf("/sluice/v1/tasks/%s/results/%d", task, i+1); status != http.StatusOK || r.Stored != want || !bytes.HasPrefix(picture, []byte("\x89PNG")) {
+				if want := fmt.Sprintf("/sluice/v1/tasks/%s/results/%d", task, i+1); status != http.StatusOK || r.Stored != want ||
+					!bytes.HasPrefix(picture, []byte("\x89PNG")) {
 					t.Fatalf("%d, %+v", status, r)
 				}
 				pictures = append(pictures, picture)
@@ -171,18 +178,22 @@ func TestPicturesOfTasksStay(t *testing.T) {
 				}
 			}
 			var refused []string
-			for _, of := range [][2]string{{told.Data.Results[0].Stored, "other"}, {strings.Replace(told.Data.Results[0].Stored, task, "invented", 1), "test"}, {told.Data.Results[0].Stored + "0", "test"}} {
+			for _, of := range [][2]string{{told.Data.Results[0].Stored, "other"},
+				{strings.Replace(told.Data.Results[0].Stored, task, "invented", 1), "test"}, {told.Data.Results[0].Stored + "0", "test"}} {
 				status, text, header := m.get(of[0], of[1])
 				refused = append(refused, fmt.Sprint(status, header.Get("Sluice-Refusal"), strings.SplitN(string(text), "request_id", 2)[0]))
 			}
-			if refused[0] != refused[1] || refused[1] != refused[2] || !strings.HasPrefix(refused[0], "404recall/task") && !strings.HasPrefix(refused[0], "404 recall/task") {
+			if refused[0] != refused[1] || refused[1] != refused[2] ||
+				!strings.HasPrefix(refused[0], "404recall/task") && !strings.HasPrefix(refused[0], "404 recall/task") {
 				t.Errorf("%q", refused)
 			}
 			if status, _, _ := m.get(told.Data.Results[0].Stored, ""); status != http.StatusUnauthorized {
 				t.Error(status)
 			}
-			for _, path := range []string{"/results/0", "/results/01", "/results/1000", "/results/1/2", "/results/", "/results", "/result/1", "/results/x"} {
-				if status, _, header := m.get("/sluice/v1/tasks/"+task+path, "test"); status != http.StatusNotFound || header.Get("Sluice-Refusal") != "route/path" {
+			for _, path := range []string{"/results/0", "/results/01", "/results/1000", "/results/1/2", "/results/", "/results", "/result/1",
+				"/results/x"} {
+				if status, _, header := m.get("/sluice/v1/tasks/"+task+path, "test"); status != http.StatusNotFound ||
+					header.Get("Sluice-Refusal") != "route/path" {
 					t.Error(path, status, header.Get("Sluice-Refusal"))
 				}
 			}
@@ -211,7 +222,8 @@ func TestAStoreThatIsAwayHoldsUpNoPoll(t *testing.T) {
 		})
 	}
 	wait(t, "the log says that the store is away", func() bool { return strings.Contains(string(m.log.bytes()), "the store is away") })
-	if status, _, header := m.get("/sluice/v1/tasks/"+tasks[0]+"/results/1", "test"); status != http.StatusServiceUnavailable || header.Get("Sluice-Refusal") != "recall/state" {
+	if status, _, header := m.get("/sluice/v1/tasks/"+tasks[0]+"/results/1", "test"); status != http.StatusServiceUnavailable ||
+		header.Get("Sluice-Refusal") != "recall/state" {
 		t.Error(status, header)
 	}
 	if times, _, text := got.of("task.succeeded"); times > 0 {
@@ -224,14 +236,16 @@ func TestAStoreThatIsAwayHoldsUpNoPoll(t *testing.T) {
 		}
 	}
 	day := time.Now().UTC().Format(time.DateOnly)
-	if o := command(t.Context(), environ, "mirror", "--verify", day); o.code != exitClean || !strings.Contains(o.stdout, "5 tasks succeeded with 10 pictures, 0 of them are missing") {
+	if o := command(t.Context(), environ, "mirror", "--verify", day); o.code != exitClean ||
+		!strings.Contains(o.stdout, "5 tasks succeeded with 10 pictures, 0 of them are missing") {
 		t.Errorf("%+v", o)
 	}
 	keep := server.Open()
 	if err := keep.Delete(t.Context(), []string{"search/" + strings.ReplaceAll(day, "-", "/") + "/" + tasks[2] + "/2.png"}); err != nil {
 		t.Fatal(err)
 	}
-	if o := command(t.Context(), environ, "mirror", "--verify", day); o.code != exitFailure || !strings.Contains(o.stdout, "missing search "+tasks[2]+" 2\n") {
+	if o := command(t.Context(), environ, "mirror", "--verify", day); o.code != exitFailure ||
+		!strings.Contains(o.stdout, "missing search "+tasks[2]+" 2\n") {
 		t.Errorf("%+v", o)
 	}
 	for _, args := range [][]string{{"--verify", "yesterday"}, {"--verify", "2020-01-01"}, nil} {
@@ -251,12 +265,14 @@ func TestSettingsOfAMirror(t *testing.T) {
 		want      string
 		faulty    bool
 	}{
-		"without hosts":          {[]string{"SLUICE_MIRROR_URL=s3://pictures"}, "SLUICE_MIRROR_URL: allowed: s3://", true},
-		"a folder without proxy": {[]string{"SLUICE_MIRROR_URL=file:///pictures", "SLUICE_RESULT_HOSTS=a.example"}, "SLUICE_MIRROR_PROXY: allowed:", true},
-		"no address":             {[]string{"SLUICE_MIRROR_URL=pictures", "SLUICE_RESULT_HOSTS=a.example"}, "SLUICE_MIRROR_URL: allowed: s3://", true},
-		"in clear text":          {[]string{"SLUICE_MIRROR_URL=s3://pictures?endpoint=http://s3.example", "SLUICE_RESULT_HOSTS=a.example"}, "http sends pictures in clear text", false},
-		"in memory":              {[]string{"SLUICE_MIRROR_URL=s3://pictures", "SLUICE_RESULT_HOSTS=a.example"}, "pictures that wait are lost", false},
-		"teams without one":      {[]string{"SLUICE_TEAMS_FILE=" + write(t, someTeams+"    mirror: {keep: 24h}\n")}, "no pictures are stored", false},
+		"without hosts": {[]string{"SLUICE_MIRROR_URL=s3://pictures"}, "SLUICE_MIRROR_URL: allowed: s3://", true},
+		"a folder without proxy": {[]string{"SLUICE_MIRROR_URL=file:///pictures", "SLUICE_RESULT_HOSTS=a.example"},
+			"SLUICE_MIRROR_PROXY: allowed:", true},
+		"no address": {[]string{"SLUICE_MIRROR_URL=pictures", "SLUICE_RESULT_HOSTS=a.example"}, "SLUICE_MIRROR_URL: allowed: s3://", true},
+		"in clear text": {[]string{"SLUICE_MIRROR_URL=s3://pictures?endpoint=http://s3.example", "SLUICE_RESULT_HOSTS=a.example"},
+			"http sends pictures in clear text", false},
+		"in memory":         {[]string{"SLUICE_MIRROR_URL=s3://pictures", "SLUICE_RESULT_HOSTS=a.example"}, "pictures that wait are lost", false},
+		"teams without one": {[]string{"SLUICE_TEAMS_FILE=" + write(t, someTeams+"    mirror: {keep: 24h}\n")}, "no pictures are stored", false},
 	} {
 		o := command(t.Context(), servingEnviron(t, "https://service.example", tt.variables...), "check")
 		if !strings.Contains(o.text(), tt.want) || (o.code == exitFaulty) != tt.faulty {
@@ -267,7 +283,8 @@ func TestSettingsOfAMirror(t *testing.T) {
 
 // The demonstration delivers its tasks' ends, and refuses what is no address.
 func TestTheDemonstrationRefusesOtherHooks(t *testing.T) {
-	if o := command(t.Context(), nil, "demo", "--hook", "ftp://a.example", "--listen", "127.0.0.1:0"); o.code != exitFaulty || !strings.Contains(o.stderr, "--hook: allowed") {
+	if o := command(t.Context(), nil, "demo", "--hook", "ftp://a.example", "--listen", "127.0.0.1:0"); o.code != exitFaulty ||
+		!strings.Contains(o.stderr, "--hook: allowed") {
 		t.Errorf("%+v", o)
 	}
 }

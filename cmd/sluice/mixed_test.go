@@ -14,8 +14,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// The commits whose binaries share one Redis with today's during an update, and after a rollback: the last one before the third edition, the
-// last one before the limits and the ledger of keys, the kinds and the house, the last one that has all of those and no accounts at the
+// The commits whose binaries share one Redis with today's during an update, and after a rollback: the last one before the third edition,
+// the last one before the limits and the ledger of keys, the kinds and the house, the last one that has all of those and no accounts at the
 // service, and the one before this version, which .ci/upgrade names.
 const (
 	beforeThisEdition = "89a80c6"
@@ -32,7 +32,8 @@ func oldBinary(t *testing.T, commit string) string {
 		t.Skip("LONG=1 builds the binary of commit " + commit)
 	}
 	dir := t.TempDir()
-	tree, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "archive", "--output", filepath.Join(dir, "old.tar"), commit).CombinedOutput()
+	tree, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "archive", "--output", filepath.Join(dir, "old.tar"), commit).
+		CombinedOutput()
 	if err != nil {
 		t.Skipf("git has no commit %s here: %v: %s", commit, err, tree)
 	}
@@ -48,24 +49,27 @@ func oldBinary(t *testing.T, commit string) string {
 
 // TestOldAndNewShareOneRedis: under load three replicas of one edition are replaced one after another by the other. No request
 // fails except while its replica is stopped, no limit is exceeded, every task is known, and the accounts agree with the service's
-// work: requests, images and tasks of each team, images of each value of a tag, and tokens and money of all. Then all tasks end, and replicas of
-// one edition settle what those of the other hold. Today's replicas read a file that has limits of keys and of the house, too: once they
-// are alone the house has what all teams used. If both editions know those limits, the quotas of the house, its teams, their keys and tags
-// bind at once all the while.
+// work: requests, images and tasks of each team, images of each value of a tag, and tokens and money of all. Then all tasks end, and
+// replicas of one edition settle what those of the other hold. Today's replicas read a file that has limits of keys and of the house, too:
+// once they are alone the house has what all teams used. If both editions know those limits, the quotas of the house, its teams, their
+// keys and tags bind at once all the while.
 func TestOldAndNewShareOneRedis(t *testing.T) {
 	const pause, manyImages = 40 * time.Millisecond, 1_000_000
 	lanes := []lane{
-		{name: "requests", limits: "quotas: {requests: {month: 3000}}", workers: 34, limit: 3000, unit: "requests", request: oneText, streams: true, pause: pause},
-		{name: "images", limits: "quotas: {images: {month: 1500}, spend: {month: 300}}", workers: 20, limit: 1500, unit: "images", request: oneImage, pause: pause},
+		{name: "requests", limits: "quotas: {requests: {month: 3000}}", workers: 34, limit: 3000, unit: "requests", request: oneText,
+			streams: true, pause: pause},
+		{name: "images", limits: "quotas: {images: {month: 1500}, spend: {month: 300}}", workers: 20, limit: 1500, unit: "images",
+			request: oneImage, pause: pause},
 		{name: "tasks", limits: "open_tasks: 600", workers: 10, limit: 600, request: oneTask, pause: pause},
 	}
-	parts := lane{name: "parts", limits: partLimits(900, 470), workers: 18, limit: 900, unit: "images", request: oldTask, pause: pause, parts: 470}
+	parts := lane{name: "parts", limits: partLimits(900, 470), workers: 18, limit: 900, unit: "images", request: oldTask, pause: pause,
+		parts: 470}
 	for commit, tt := range map[string]struct {
 		lanes      []lane
 		house, new int64 // of both editions, and of today's
 	}{
-		beforeThisEdition: {lanes, 0, manyImages}, beforeKeys: {append(lanes[:3:3], parts), 0, manyImages}, beforeAccounts: {append(lanes[:3:3], parts), 2650, 2650},
-		versionBefore: {append(lanes[:3:3], parts), 2650, 2650},
+		beforeThisEdition: {lanes, 0, manyImages}, beforeKeys: {append(lanes[:3:3], parts), 0, manyImages},
+		beforeAccounts: {append(lanes[:3:3], parts), 2650, 2650}, versionBefore: {append(lanes[:3:3], parts), 2650, 2650},
 	} {
 		if commit == "" {
 			continue
@@ -75,7 +79,8 @@ func TestOldAndNewShareOneRedis(t *testing.T) {
 			files := map[string]string{old: write(t, raceTeams(lanes, tt.house)), today: write(t, raceTeams(lanes, tt.new))}
 			for about, binaries := range map[string][2]string{"old, then new": {old, today}, "new, then old": {today, old}} {
 				t.Run(about, func(t *testing.T) {
-					r := newRaceOf(t, binaries[0], 3, 3, lanes, tt.house, "SLUICE_REDIS_TIMEOUT=5s", "SLUICE_CONSOLE_LISTEN=off", "SLUICE_TEAMS_FILE="+files[binaries[0]])
+					r := newRaceOf(t, binaries[0], 3, 3, lanes, tt.house, "SLUICE_REDIS_TIMEOUT=5s", "SLUICE_CONSOLE_LISTEN=off",
+						"SLUICE_TEAMS_FILE="+files[binaries[0]])
 					h := r.replaced(about, lanes, binaries[1], files[binaries[1]])
 					if binaries[1] == old || tt.house > 0 {
 						return
@@ -119,7 +124,8 @@ func (r *race) replaced(about string, lanes []lane, binary, file string) *heat {
 	h.addsUp()
 	for i := range h.counts {
 		c := &h.counts[i]
-		r.Logf("%s: %d admitted, %d refused, %d with 503, %d while a replica was stopped", lanes[i].name, c.admitted.Load(), c.refused.Load(), c.away.Load(), c.lost.Load())
+		r.Logf("%s: %d admitted, %d refused, %d with 503, %d while a replica was stopped", lanes[i].name, c.admitted.Load(), c.refused.Load(),
+			c.away.Load(), c.lost.Load())
 	}
 	return h
 }
@@ -143,8 +149,10 @@ func (h *heat) addsUp() {
 		}
 	}
 	done := h.service.Tally()
-	h.Logf("the ledgers have %v, the service %d tokens more and %d images more than before", charged, done.Tokens-h.from.Tokens, done.Images-h.from.Images)
-	if charged["tokens"] != done.Tokens-h.from.Tokens || charged["images"] != done.Images-h.from.Images || charged["spend"] != price*charged["images"] || charged["estimated"] != 0 {
+	h.Logf("the ledgers have %v, the service %d tokens more and %d images more than before", charged, done.Tokens-h.from.Tokens,
+		done.Images-h.from.Images)
+	if charged["tokens"] != done.Tokens-h.from.Tokens || charged["images"] != done.Images-h.from.Images ||
+		charged["spend"] != price*charged["images"] || charged["estimated"] != 0 {
 		h.Errorf("the ledgers have %v, the service %d tokens and %d images", charged, done.Tokens-h.from.Tokens, done.Images-h.from.Images)
 	}
 }

@@ -21,7 +21,8 @@ type soakRequest struct {
 
 // chatOf is a chat with messages "role: text" on the text path; native and OpenAI's requests have the same messages.
 func chatOf(model, members string, messages ...string) string {
-	return fmt.Sprintf(`{"model":%q,"input":{"messages":[%s]},"parameters":{"result_format":"message"%s}}`, model, messagesOf(messages), members)
+	return fmt.Sprintf(`{"model":%q,"input":{"messages":[%s]},"parameters":{"result_format":"message"%s}}`, model, messagesOf(messages),
+		members)
 }
 
 func openaiChatOf(model, members string, messages ...string) string {
@@ -38,7 +39,8 @@ func messagesOf(messages []string) string {
 }
 
 func imageOf(model, items, parameters string) string {
-	return fmt.Sprintf(`{"model":%q,"input":{"messages":[{"role":"user","content":[{"text":"A mill by a river"}%s]}]},"parameters":{%s}}`, model, items, parameters)
+	return fmt.Sprintf(`{"model":%q,"input":{"messages":[{"role":"user","content":[{"text":"A mill by a river"}%s]}]},"parameters":{%s}}`,
+		model, items, parameters)
 }
 
 // soakRequests have every kind of work that the service bills.
@@ -59,10 +61,13 @@ func soakRequests() []soakRequest {
 		{path: textURL, body: chatOf("llm-max", "", long...)},
 		{path: textURL, body: chatOf("llm-max", `,"incremental_output":true`, long...), header: sse, leaves: true},
 		{path: textURL, body: chatOf("llm-plus", `,"max_tokens":50`, "user: "+words(2100), "assistant: "+words(20), "user: why")},
-		{path: textURL, body: chatOf("llm-plus", `,"enable_thinking":true,"incremental_output":true`, "user: Should the gate be opened?"), header: sse},
+		{path: textURL, body: chatOf("llm-plus", `,"enable_thinking":true,"incremental_output":true`, "user: Should the gate be opened?"),
+			header: sse},
 		{path: textURL, body: chatOf("llm-max", `,"n":2`, "user: What is a mill?")},
-		{path: multimodal, body: marked.Replace(chatOf("llm-max", `,"max_tokens":20`, "user: "+words(200), "assistant: "+words(50), "user: "+words(40)))},
-		{path: multimodal, body: imageOf(mediaModel, picture+`,{"audio":"https://a.example/b.wav"},{"video":"https://a.example/b.mp4"}`, `"max_tokens":20`)},
+		{path: multimodal, body: marked.Replace(chatOf("llm-max", `,"max_tokens":20`, "user: "+words(200), "assistant: "+words(50),
+			"user: "+words(40)))},
+		{path: multimodal, body: imageOf(mediaModel, picture+`,{"audio":"https://a.example/b.wav"},{"video":"https://a.example/b.mp4"}`,
+			`"max_tokens":20`)},
 		{path: multimodal, body: imageOf("llm-image-2.0", "", `"size":"1024*768"`)},
 		{path: multimodal, body: imageOf("llm-image-2.0", "", `"size":"1664*928"`)},
 		{path: multimodal, body: imageOf("gen2.6-image", "", `"stream":true,"enable_interleave":true,"max_images":3`), header: sse},

@@ -74,7 +74,8 @@ func TestTheManualsReconcile(t *testing.T) {
 	t.Chdir(dir)
 	must(t, os.WriteFile("map.yaml", []byte(columns[1]), 0o600))
 	must(t, os.WriteFile("BILL.csv", []byte("BillingDate,Account,Model,Item,Usage,Unit,Cost\n"+
-		"2020-01-01,4711,llm-max,refund of input,1,1k tokens,-3\n2020-01-01,4711,llm-max,input cache hit,1.5,1k tokens,0\n2020-01-02,4711,llm-max,calls,7,request,\n"), 0o600))
+		"2020-01-01,4711,llm-max,refund of input,1,1k tokens,-3\n2020-01-01,4711,llm-max,input cache hit,1.5,1k "+
+		"tokens,0\n2020-01-02,4711,llm-max,calls,7,request,\n"), 0o600))
 	server := startRedis(t)
 	environ := []string{"SLUICE_REDIS_URL=" + server.url()}
 	_, upstream := newService(t, simulator.Config{})

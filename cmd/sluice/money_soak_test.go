@@ -54,9 +54,12 @@ func prepareSoak(t *testing.T, of simulator.Config, teamLines string) *moneySoak
 	s.service = service
 	file := write(t, demoPrices(t, teamLines))
 	s.environ = []string{
-		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + file, "SLUICE_REDIS_URL=" + s.server.url(),
-		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=off", "SLUICE_SHUTDOWN_DELAY=0", "SLUICE_REPLICAS=3",
-		"SLUICE_REDIS_TIMEOUT=10s", "SLUICE_POLL_INTERVAL=200ms", "SLUICE_TASK_QUERY_RATE=1000", "SLUICE_HEADER_TIMEOUT=30s", "SLUICE_IDLE_TIMEOUT=10s", "SLUICE_LOG_LEVEL=info",
+		"SLUICE_UPSTREAM_URL=" + upstream.URL + "/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + file,
+		"SLUICE_REDIS_URL=" + s.server.url(),
+		"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=off", "SLUICE_SHUTDOWN_DELAY=0",
+		"SLUICE_REPLICAS=3",
+		"SLUICE_REDIS_TIMEOUT=10s", "SLUICE_POLL_INTERVAL=200ms", "SLUICE_TASK_QUERY_RATE=1000", "SLUICE_HEADER_TIMEOUT=30s",
+		"SLUICE_IDLE_TIMEOUT=10s", "SLUICE_LOG_LEVEL=info",
 	}
 	return s
 }
@@ -81,7 +84,8 @@ func (s *moneySoak) open() (requests, tasks int64) {
 	s.Helper()
 	for _, team := range s.teams {
 		prefix := "sl1:{" + team + "}:"
-		read := s.server.do("EVAL", readBooks, 6, prefix+"open", prefix+"hold:", prefix+"aside", prefix+"quota", prefix+"none", prefix+"none").([]any)[0].([]any)
+		read := s.server.do("EVAL", readBooks, 6, prefix+"open", prefix+"hold:", prefix+"aside", prefix+"quota", prefix+"none",
+			prefix+"none").([]any)[0].([]any)
 		requests, tasks = requests+read[0].(int64)-read[2].(int64), tasks+read[2].(int64)
 	}
 	return requests, tasks
@@ -91,9 +95,10 @@ func (s *moneySoak) open() (requests, tasks int64) {
 func (s *moneySoak) billsItems(bill string) {
 	s.Helper()
 	for _, item := range []string{
-		"input tokens", "input tokens (input above 2000)", "cache hit input tokens", "cache hit input tokens (input above 2000)", "explicit cache hit input tokens",
-		"cache creation input tokens", "image input tokens", "video input tokens", "audio input tokens", "output tokens", "thinking output tokens",
-		"images up to 1048576 pixels", "images up to 4194304 pixels", "images",
+		"input tokens", "input tokens (input above 2000)", "cache hit input tokens", "cache hit input tokens (input above 2000)",
+		"explicit cache hit input tokens",
+		"cache creation input tokens", "image input tokens", "video input tokens", "audio input tokens", "output tokens",
+		"thinking output tokens", "images up to 1048576 pixels", "images up to 4194304 pixels", "images",
 	} {
 		if !strings.Contains(bill, ","+item+",") {
 			s.Errorf("the bill lacks %s", item)
@@ -158,7 +163,8 @@ func (s *moneySoak) onlyEstimates(r *reconciled) {
 			less = d.Estimated.Requests * s.media.Load()
 			lessMoney = float64(less) * d.Bill.Amount / float64(d.Bill.Quantity)
 		}
-		if d.Estimated.Requests == 0 || tokens < -less || tokens > d.Estimated.Quantity || money < -lessMoney-1e-9 || money > d.Estimated.Amount+1e-9 {
+		if d.Estimated.Requests == 0 || tokens < -less || tokens > d.Estimated.Quantity || money < -lessMoney-1e-9 ||
+			money > d.Estimated.Amount+1e-9 {
 			s.Errorf("%s %s %s differs, and not by an estimate: %+v", d.Day, d.Model, d.Kind, d)
 		}
 	}

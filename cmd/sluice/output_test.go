@@ -15,8 +15,8 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// TestAnOutputWhoseReaderIsGoneEndsNothing: a log shipper ends, and with it the reader of standard output. Requests are answered as before, the
-// lines are counted as lost, and a stop is a clean one.
+// TestAnOutputWhoseReaderIsGoneEndsNothing: a log shipper ends, and with it the reader of standard output. Requests are answered as
+// before, the lines are counted as lost, and a stop is a clean one.
 func TestAnOutputWhoseReaderIsGoneEndsNothing(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	h := &house{public: fmt.Sprintf("127.0.0.1:%d", limittest.FreePort(t)), admin: fmt.Sprintf("127.0.0.1:%d", limittest.FreePort(t))}

@@ -37,7 +37,8 @@ func TestOneToolchainEverywhere(t *testing.T) {
 	}
 }
 
-// TestImagesAreOfFullVersions: images are named by all of their version, but for the base, which has none, and .ci/digests fills in digests.
+// TestImagesAreOfFullVersions: images are named by all of their version, but for the base, which has none, and .ci/digests fills in
+// digests.
 func TestImagesAreOfFullVersions(t *testing.T) {
 	dir := t.TempDir()
 	digest := "sha256:" + strings.Repeat("0f", 32)
@@ -88,7 +89,8 @@ func TestCIRunsTheReadmesTestCommand(t *testing.T) {
 
 func TestCIKeepsScreenshots(t *testing.T) {
 	const directory = "/.ci/screenshots"
-	if !strings.Contains(readRoot(t, ".ci/run"), "\nexport SCREENSHOTS=$PWD"+directory+"\n") || !strings.Contains(readRoot(t, ".gitignore"), "\n"+directory+"/\n") {
+	if !strings.Contains(readRoot(t, ".ci/run"), "\nexport SCREENSHOTS=$PWD"+directory+"\n") ||
+		!strings.Contains(readRoot(t, ".gitignore"), "\n"+directory+"/\n") {
 		t.Errorf(".ci/run does not keep screenshots in %s, or git does not ignore them", directory)
 	}
 }
@@ -120,10 +122,12 @@ func TestAKnownHoleFailsTheRun(t *testing.T) {
 		{"Vulnerability #1: GO-2026-1", "3", "GO-2026-1", false},
 		{"Vulnerability #1: GO-2026-1", "1", "GO-2026-1", false},
 		{"govulncheck: loading packages: broken", "1", "loading packages", false},
-		{`govulncheck: fetching vulnerabilities: Get "https://vuln.go.dev/index/modules.json.gz": no such host`, "1", "govulncheck was not run: its database, vuln.go.dev, cannot be had here.\n", true},
+		{`govulncheck: fetching vulnerabilities: Get "https://vuln.go.dev/index/modules.json.gz": no such host`, "1",
+			"govulncheck was not run: its database, vuln.go.dev, cannot be had here.\n", true},
 		{"", "124", "govulncheck was not run", true}, // timeout's
 	} {
-		if out, err := part(t, "holes", tt.says, tt.exits); (err == nil) != tt.ok || !strings.Contains(out, tt.prints) || tt.prints == "" && out != "" {
+		if out, err := part(t, "holes", tt.says, tt.exits); (err == nil) != tt.ok || !strings.Contains(out, tt.prints) ||
+			tt.prints == "" && out != "" {
 			t.Errorf("%q: %v, %q", tt.says, err, out)
 		}
 	}
@@ -131,7 +135,8 @@ func TestAKnownHoleFailsTheRun(t *testing.T) {
 
 // TestTheMachinesOwnGoRunsTheRaceDetector where it can build the module.
 func TestTheMachinesOwnGoRunsTheRaceDetector(t *testing.T) {
-	for version, ok := range map[string]bool{"go1.26.0": true, "go1.26.8": true, "go1.26.11": true, "go1.27": true, "go1.25.9": false, "go1.9": false} {
+	for version, ok := range map[string]bool{"go1.26.0": true, "go1.26.8": true, "go1.26.11": true, "go1.27": true, "go1.25.9": false,
+		"go1.9": false} {
 		out, err := part(t, "own", version, "0")
 		if (err == nil) != ok || ok && strings.TrimSpace(out) != version {
 			t.Errorf("%s: %v, %q", version, err, out)

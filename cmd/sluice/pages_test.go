@@ -35,7 +35,8 @@ func documents(t *testing.T) map[string]string {
 
 func TestSettingsPageListsEverySettingWithItsDefault(t *testing.T) {
 	listed := make(map[string]string)
-	for _, row := range regexp.MustCompile("(?m)^\\| `(SLUICE_[A-Z_]+)` \\| (.+?) \\| (.+?) \\| .+ \\|$").FindAllStringSubmatch(readRoot(t, "docs/settings.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `(SLUICE_[A-Z_]+)` \\| (.+?) \\| (.+?) \\| .+ \\|$").
+		FindAllStringSubmatch(readRoot(t, "docs/settings.md"), -1) {
 		if _, twice := listed[row[1]]; twice {
 			t.Errorf("%s is listed twice", row[1])
 		}
@@ -53,7 +54,8 @@ func TestPagesNameOnlySettingsThatExist(t *testing.T) {
 	named := regexp.MustCompile(`\bSLUICE_[A-Z][A-Z_]*\b`)
 	for page, text := range documents(t) {
 		for _, name := range named.FindAllString(text, -1) {
-			if !slices.Contains(settings.Names, name) && !slices.ContainsFunc(settings.Injected, func(start string) bool { return strings.HasPrefix(name, start) }) {
+			if !slices.Contains(settings.Names, name) && !slices.ContainsFunc(settings.Injected,
+				func(start string) bool { return strings.HasPrefix(name, start) }) {
 				t.Errorf("%s names %s, an unknown setting", page, name)
 			}
 		}
@@ -205,7 +207,8 @@ var (
 // wordsOfKey are the fixed words of a key's name: its team and other parts that vary are left out.
 func wordsOfKey(name string) string {
 	name = regexp.MustCompile(`\{(?:<owner>|<team>|TEAM|team)\}`).ReplaceAllString(name, "{}")
-	return strings.Join(slices.DeleteFunc(strings.Split(placeholderOf.ReplaceAllString(name, ""), ":"), func(word string) bool { return word == "" }), ":")
+	return strings.Join(slices.DeleteFunc(strings.Split(placeholderOf.ReplaceAllString(name, ""), ":"),
+		func(word string) bool { return word == "" }), ":")
 }
 
 // TestTheArchitectureNamesTheKeysInRedis: each key that a package's comment lists is in the page's table.
@@ -221,7 +224,8 @@ func TestTheArchitectureNamesTheKeysInRedis(t *testing.T) {
 		}
 	}
 	listed := 0
-	for _, file := range []string{"cache/redis_store.go", "gateway/console/figures/kept.go", "policy/event/outbox/doc.go", "policy/limit/redisstore/doc.go"} {
+	for _, file := range []string{"cache/redis_store.go", "gateway/console/figures/kept.go", "policy/event/outbox/doc.go",
+		"policy/limit/redisstore/doc.go"} {
 		for _, name := range keyOfPackage.FindAllStringSubmatch(readRoot(t, file), -1) {
 			words := wordsOfKey(name[1])
 			listed++

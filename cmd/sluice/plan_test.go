@@ -66,7 +66,8 @@ var floorPlan = map[string]plan{
 	"policy/unit":       {never: silent, timeless: true},
 	"policy/event":      {never: silent, timeless: true},
 	"policy/event/outbox": {
-		ours: []string{"policy/event"}, testsOurs: []string{"policy/limit/limittest"}, outside: []string{goRedis}, never: []string{httpPkg, "os", otelAPI, slogPkg},
+		ours: []string{"policy/event"}, testsOurs: []string{"policy/limit/limittest"}, outside: []string{goRedis},
+		never: []string{httpPkg, "os", otelAPI, slogPkg},
 	},
 	"policy/spelling":   {never: silent, timeless: true},
 	"policy/label":      {ours: []string{"policy"}, never: silent, timeless: true},
@@ -90,7 +91,8 @@ var floorPlan = map[string]plan{
 		never:     silent,
 		timeless:  true,
 	},
-	"policy/invoice": {ours: []string{"policy", "policy/price", "policy/limit", "policy/teams", "policy/unit"}, outside: []string{goYAML}, never: silent},
+	"policy/invoice": {ours: []string{"policy", "policy/price", "policy/limit", "policy/teams", "policy/unit"}, outside: []string{goYAML},
+		never: silent},
 	"policy/limit/redisstore": {
 		ours:      []string{"policy", "policy/event", "policy/event/outbox", "policy/price", "policy/teams", "policy/limit", "policy/unit"},
 		testsOurs: []string{"policy/limit/limittest"},
@@ -127,37 +129,43 @@ var floorPlan = map[string]plan{
 		files:     map[string][]string{"redis*.go": {goRedis}},
 		never:     []string{httpPkg, "os", slogPkg, otelAPI},
 	},
-	"gateway/loads":   {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
-	"gateway/turn":    {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"}, files: map[string][]string{"*_test.go": {xTime}}, never: silent},
-	"gateway/refusal": {ours: []string{"gateway/turn", "gateway/upstream", "policy/limit", "telemetry"}, never: []string{otelAPI, goRedis, "os"}, timeless: true},
+	"gateway/loads": {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
+	"gateway/turn": {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"},
+		files: map[string][]string{"*_test.go": {xTime}}, never: silent},
+	"gateway/refusal": {ours: []string{"gateway/turn", "gateway/upstream", "policy/limit", "telemetry"},
+		never: []string{otelAPI, goRedis, "os"}, timeless: true},
 	"gateway/repeats": {
 		ours: []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"}, testsOurs: []string{"policy/limit/limittest"},
 		outside: []string{xTime}, never: silent, timeless: true,
 	},
 	"gateway/placement": {
-		ours: []string{"gateway/accounts", "gateway/turn", "policy/account", "policy/limit"}, testsOurs: []string{"gateway/upstream", "policy/teams", "policy/limit/limittest"},
-		never: silent, timeless: true,
+		ours:      []string{"gateway/accounts", "gateway/turn", "policy/account", "policy/limit"},
+		testsOurs: []string{"gateway/upstream", "policy/teams", "policy/limit/limittest"}, never: silent, timeless: true,
 	},
 	"gateway/wire":  {never: []string{otelAPI, goRedis, "os"}},
 	"gateway/media": {ours: []string{"policy"}, never: []string{otelAPI, goRedis, "os"}, timeless: true},
 	"gateway/upstream": {
 		testsOurs: []string{"gateway/upstream/upstreamtest"},
-		files:     map[string][]string{"path.go": {"golang.org/x/text"}, "guard.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"}, "*_test.go": {"code.dny.dev/ssrf"}},
-		never:     []string{otelAPI, goRedis, "os"},
+		files: map[string][]string{"path.go": {"golang.org/x/text"}, "guard.go": {"code.dny.dev/ssrf"}, "tunnel.go": {"golang.org/x/net"},
+			"*_test.go": {"code.dny.dev/ssrf"}}, never: []string{otelAPI, goRedis, "os"},
 	},
-	"gateway/upstream/upstreamtest": {outside: []string{"golang.org/x/net"}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
+	// only for tests
+	"gateway/upstream/upstreamtest": {outside: []string{"golang.org/x/net"}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/feed": {
-		ours: []string{"policy", "policy/event"}, testsOurs: []string{"policy/event/outbox", "policy/limit/limittest"}, never: []string{otelAPI, goRedis, "os", slogPkg},
+		ours: []string{"policy", "policy/event"}, testsOurs: []string{"policy/event/outbox", "policy/limit/limittest"},
+		never: []string{otelAPI, goRedis, "os", slogPkg},
 	},
 	"gateway/hooks": {
-		ours: []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams", "telemetry"}, testsOurs: []string{"gateway/upstream/upstreamtest", "policy/limit/limittest"},
-		never: []string{otelAPI, goRedis, "os"},
+		ours:      []string{"gateway/upstream", "policy/event", "policy/strictyaml", "policy/teams", "telemetry"},
+		testsOurs: []string{"gateway/upstream/upstreamtest", "policy/limit/limittest"}, never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/mirror": {
-		ours: []string{"gateway/mirror/store", "gateway/upstream", "policy/event", "policy/unit", "telemetry"}, testsOurs: []string{"gateway/mirror/store/storetest", "gateway/simulator", "policy/event/outbox", "policy/limit/limittest"},
-		never: []string{otelAPI, goRedis, "os"},
+		ours:      []string{"gateway/mirror/store", "gateway/upstream", "policy/event", "policy/unit", "telemetry"},
+		testsOurs: []string{"gateway/mirror/store/storetest", "gateway/simulator", "policy/event/outbox", "policy/limit/limittest"},
+		never:     []string{otelAPI, goRedis, "os"},
 	},
-	"gateway/mirror/store":           {testsOurs: []string{"gateway/mirror/store/storetest"}, files: map[string][]string{"bucket.go": {minioGo}, "keys.go": {minioGo}}, never: []string{otelAPI, goRedis, slogPkg}},
+	"gateway/mirror/store": {testsOurs: []string{"gateway/mirror/store/storetest"},
+		files: map[string][]string{"bucket.go": {minioGo}, "keys.go": {minioGo}}, never: []string{otelAPI, goRedis, slogPkg}},
 	"gateway/mirror/store/storetest": {ours: []string{"gateway/mirror/store"}, never: []string{otelAPI, goRedis, slogPkg}}, // only for tests
 	"gateway/billing": {
 		ours:      []string{"policy", "policy/price", "policy/limit", "cache", "telemetry", "telemetry/meter"},
@@ -166,9 +174,9 @@ var floorPlan = map[string]plan{
 		timeless:  true,
 	},
 	"gateway/tasks": {
-		ours:    []string{"gateway/billing", "gateway/openai", "policy", "policy/event", "policy/price", "policy/teams", "policy/limit", "policy/unit", "cache", "telemetry", "telemetry/meter"},
-		outside: []string{xSync, xTime},
-		never:   []string{otelAPI, goRedis, "os"},
+		ours: []string{"gateway/billing", "gateway/openai", "policy", "policy/event", "policy/price", "policy/teams", "policy/limit",
+			"policy/unit", "cache", "telemetry", "telemetry/meter"}, outside: []string{xSync, xTime},
+		never: []string{otelAPI, goRedis, "os"},
 	},
 	"gateway/accounts": {
 		ours:      []string{"gateway/upstream", "policy/account", "policy/teams", "telemetry/meter"},
@@ -183,9 +191,15 @@ var floorPlan = map[string]plan{
 		never: []string{otelAPI, goRedis, httpPkg, "os"},
 	},
 	"gateway": {
-		ours:      []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing", "gateway/echo", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusal", "gateway/repeats", "gateway/tasks", "gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation", "gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc", "policy", "policy/account", "policy/teams", "policy/limit", "policy/price", "policy/unit", "cache", "telemetry", "telemetry/meter", "policy/event", "policy/strictjson"},
-		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/limit/limittest", "policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
-		never:     []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
+		ours: []string{"gateway/accounts", "gateway/feed", "gateway/mirror/store", "gateway/stores", "gateway/usage", "gateway/billing",
+			"gateway/echo", "gateway/loads", "gateway/placement", "gateway/quotas", "gateway/refusal", "gateway/repeats", "gateway/tasks",
+			"gateway/turn", "policy/forms", "gateway/upstream", "gateway/wire", "gateway/media", "policy/label", "gateway/conversation",
+			"gateway/dialect", "gateway/dialect/chat", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai", "gateway/oidc",
+			"policy", "policy/account", "policy/teams", "policy/limit", "policy/price", "policy/unit", "cache", "telemetry", "telemetry/meter",
+			"policy/event", "policy/strictjson"},
+		testsOurs: []string{"gateway", "gateway/admin", "gateway/simulator", "gateway/oidc/oidctest", "policy/limit/limittest",
+			"policy/limit/redisstore", "policy/limit/failover", "cmd/sluice/redisclient", "policy/event"},
+		never: []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/quotas": {
 		ours:      []string{"policy/event", "policy/limit", "policy/teams", "policy/unit", "telemetry"},
@@ -197,14 +211,17 @@ var floorPlan = map[string]plan{
 		testsOurs: []string{"policy/event/outbox", "policy/limit/limittest"},
 		never:     []string{goRedis, otelAPI, "os", slogPkg, httpPkg},
 	},
-	"gateway/rawjson":      {ours: []string{"policy/strictjson"}, outside: []string{jsonText}, never: offline, timeless: true},
-	"gateway/conversation": {ours: []string{"gateway/rawjson", "policy/strictjson"}, testsOurs: []string{"telemetry/meter"}, outside: []string{jsonText}, never: offline, timeless: true},
+	"gateway/rawjson": {ours: []string{"policy/strictjson"}, outside: []string{jsonText}, never: offline, timeless: true},
+	"gateway/conversation": {ours: []string{"gateway/rawjson", "policy/strictjson"}, testsOurs: []string{"telemetry/meter"},
+		outside: []string{jsonText}, never: offline, timeless: true},
 	"gateway/openai": {
 		ours:      []string{"gateway/conversation", "gateway/rawjson", "policy/strictjson"},
 		testsOurs: []string{"gateway/dialect/dialecttest", "policy"}, outside: []string{jsonText}, never: offline, timeless: true,
 	},
 	"gateway/dialect": {
-		ours: []string{"gateway/conversation"}, testsOurs: []string{"gateway/dialect/chat", "gateway/dialect/dialecttest", "gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai"}, never: []string{otelAPI, goRedis, slogPkg, "os"}, timeless: true,
+		ours: []string{"gateway/conversation"}, testsOurs: []string{"gateway/dialect/chat", "gateway/dialect/dialecttest",
+			"gateway/dialect/messages", "gateway/dialect/responses", "gateway/openai"}, never: []string{otelAPI, goRedis, slogPkg, "os"},
+		timeless: true,
 	},
 	"gateway/dialect/chat": {
 		ours:      []string{"gateway/conversation", "gateway/openai", "gateway/rawjson", "policy/strictjson"},
@@ -218,19 +235,23 @@ var floorPlan = map[string]plan{
 		ours:      []string{"gateway/conversation", "gateway/rawjson", "policy/strictjson"},
 		testsOurs: []string{"gateway/dialect/dialecttest"}, never: offline, timeless: true,
 	},
-	"gateway/dialect/dialecttest": {ours: []string{"gateway/conversation", "policy"}, outside: []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid"}, never: []string{otelAPI, goRedis, slogPkg}}, // only for tests
+	"gateway/dialect/dialecttest": {ours: []string{"gateway/conversation", "policy"},
+		outside: []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid"},
+		never:   []string{otelAPI, goRedis, slogPkg}}, // only for tests
 	"gateway/oidc": {
 		ours: []string{"policy/teams"}, testsOurs: []string{"gateway/oidc/oidctest"}, outside: []string{goOIDC, goOAuth, goJose, jsonText, xTime},
 		never: []string{"os", slogPkg, otelAPI, goRedis},
 	},
-	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}}, // only for tests
+	// only for tests
+	"gateway/oidc/oidctest": {ours: []string{"gateway/oidc"}, outside: []string{goJose}, never: []string{"os", slogPkg, otelAPI, goRedis}},
 	"gateway/admin": {
-		ours:  []string{"policy", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/price", "policy/teams", "policy/unit"},
-		never: []string{goRedis, otelAPI},
+		ours: []string{"policy", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/price", "policy/teams",
+			"policy/unit"}, never: []string{goRedis, otelAPI},
 	},
 	"gateway/console/why": {ours: []string{"telemetry/recent"}, never: offline, timeless: true},
 	"gateway/console": {
-		ours:      []string{"gateway/console/access", "gateway/console/figures", "gateway/console/why", "policy", "policy/account", "policy/event", "policy/strictyaml", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
+		ours: []string{"gateway/console/access", "gateway/console/figures", "gateway/console/why", "policy", "policy/account",
+			"policy/event", "policy/strictyaml", "policy/teams", "policy/limit", "policy/unit", "telemetry/recent"},
 		testsOurs: []string{"gateway/console/pages", "gateway/oidc", "gateway/oidc/oidctest", "policy/teams/store", "policy/limit/limittest"},
 		outside:   []string{jsonText, xTime},
 		files:     map[string][]string{"compress.go": {"github.com/klauspost/compress"}},
@@ -246,7 +267,9 @@ var floorPlan = map[string]plan{
 	"gateway/console/chart":    {ours: []string{"policy/unit"}, never: silent, timeless: true},
 	"gateway/console/teamform": {ours: []string{"policy", "policy/teams", "policy/unit"}, never: silent, timeless: true},
 	"gateway/console/pages": {
-		ours:      []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/chart", "gateway/console/figures", "gateway/console/teamform", "gateway/console/why", "cache", "policy", "policy/account", "policy/event", "policy/limit", "policy/price", "policy/teams", "policy/unit", "telemetry", "telemetry/recent"},
+		ours: []string{"gateway/admin", "gateway/console", "gateway/console/access", "gateway/console/chart", "gateway/console/figures",
+			"gateway/console/teamform", "gateway/console/why", "cache", "policy", "policy/account", "policy/event", "policy/limit", "policy/price",
+			"policy/teams", "policy/unit", "telemetry", "telemetry/recent"},
 		testsOurs: []string{"cmd/sluice/browsertest"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},
@@ -256,7 +279,8 @@ var floorPlan = map[string]plan{
 		never:     []string{goRedis, otelAPI, slogPkg, "os"},
 	},
 	"gateway/console/figures": {
-		ours:      []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/event", "policy/limit", "policy/price", "policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/pulse", "telemetry/recent"},
+		ours: []string{"gateway/console/access", "gateway/tasks", "policy/account", "policy/event", "policy/limit", "policy/price",
+			"policy/teams", "policy/unit", "cache", "telemetry/latency", "telemetry/pulse", "telemetry/recent"},
 		testsOurs: []string{"gateway/admin", "policy", "policy/limit/redisstore", "policy/limit/failover", "policy/limit/limittest", "telemetry"},
 		outside:   []string{xSync},
 		files:     map[string][]string{"kept.go": {goRedis}},
@@ -265,37 +289,48 @@ var floorPlan = map[string]plan{
 	"gateway/simulator":         {ours: []string{"gateway/simulator/billing", "gateway/simulator/picture"}},
 	"gateway/simulator/billing": {never: silent, timeless: true}, // shares no code with policy/price, so that its bill is a second opinion
 	"gateway/simulator/picture": {never: silent, timeless: true},
-	"cmd/sluice/redisclient":    {testsOurs: []string{"policy/limit/limittest"}, outside: []string{goRedis, goBreaker}, never: []string{httpPkg, "os", otelAPI}},
-	"cmd/sluice/files":          {ours: []string{"gateway/accounts", "gateway/upstream", "policy/account", "policy/strictyaml", "policy/teams"}, never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
+	"cmd/sluice/redisclient": {testsOurs: []string{"policy/limit/limittest"}, outside: []string{goRedis, goBreaker},
+		never: []string{httpPkg, "os", otelAPI}},
+	"cmd/sluice/files": {ours: []string{"gateway/accounts", "gateway/upstream", "policy/account", "policy/strictyaml", "policy/teams"},
+		never: []string{httpPkg, otelAPI, goRedis, slogPkg}},
 	"cmd/sluice/settings": {
-		ours:    []string{"cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/redisclient", "gateway/upstream", "policy", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/teams", "gateway/mirror/store"},
+		ours: []string{"cmd/sluice/files", "cmd/sluice/settings", "cmd/sluice/redisclient", "gateway/upstream", "policy", "policy/forms",
+			"policy/spelling", "policy/strictyaml", "policy/teams", "gateway/mirror/store"},
 		outside: []string{"github.com/caarlos0/env"},
 		never:   []string{goRedis, otelAPI},
 	},
 	"cmd/sluice/ingress": {ours: []string{"gateway/upstream"}, never: []string{otelAPI, goRedis, slogPkg, "os"}},
 	"cmd/sluice/peers":   {never: []string{otelAPI, goRedis, slogPkg, "os"}},
 	"cmd/sluice/demo": {
-		ours:  []string{"gateway/stores", "gateway/upstream", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry", "telemetry/recent"},
-		never: []string{goRedis, otelAPI, slogPkg, "os"},
+		ours: []string{"gateway/stores", "gateway/upstream", "policy", "policy/limit", "policy/price", "policy/teams", "telemetry",
+			"telemetry/recent"}, never: []string{goRedis, otelAPI, slogPkg, "os"},
 	},
-	"cmd/sluice/questions":   {ours: []string{"gateway/admin", "gateway/console", "gateway/console/remote"}, testsOurs: []string{"gateway", "gateway/console/why"}, never: []string{goRedis, otelAPI, slogPkg, "os"}},
+	"cmd/sluice/questions": {ours: []string{"gateway/admin", "gateway/console", "gateway/console/remote"},
+		testsOurs: []string{"gateway", "gateway/console/why"}, never: []string{goRedis, otelAPI, slogPkg, "os"}},
 	"cmd/sluice/pace":        {never: []string{goRedis, httpPkg, otelAPI, slogPkg}},
 	"cmd/sluice/browsertest": {outside: []string{"github.com/chromedp"}, never: []string{goRedis, otelAPI}}, // only for tests
 	"cmd/sluice": {
 		ours: []string{
-			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit", "policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit", "policy/event/outbox",
-			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/echo", "gateway/upstream", "gateway/feed", "gateway/hooks", "gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo", "cmd/sluice/files", "cmd/sluice/ingress", "cmd/sluice/peers", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/mirror", "gateway/mirror/store", "gateway/notices", "gateway/quotas", "gateway/stores", "gateway/tasks",
-			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote", "gateway/wire", "telemetry/pulse", "telemetry/recent",
+			"policy", "policy/price", "policy/teams", "policy/teams/store", "policy/account", "policy/event", "policy/invoice", "policy/limit",
+			"policy/limit/redisstore", "policy/limit/failover", "policy/forms", "policy/spelling", "policy/strictyaml", "policy/unit",
+			"policy/event/outbox",
+			"cache", "telemetry", "gateway", "gateway/accounts", "gateway/echo", "gateway/upstream", "gateway/feed", "gateway/hooks",
+			"gateway/oidc", "gateway/admin", "gateway/simulator", "cmd/sluice/questions", "cmd/sluice/redisclient", "cmd/sluice/demo",
+			"cmd/sluice/files", "cmd/sluice/ingress", "cmd/sluice/peers", "cmd/sluice/settings", "cmd/sluice/pace", "gateway/mirror",
+			"gateway/mirror/store", "gateway/notices", "gateway/quotas", "gateway/stores", "gateway/tasks",
+			"gateway/console", "gateway/console/access", "gateway/console/figures", "gateway/console/pages", "gateway/console/remote",
+			"gateway/wire", "telemetry/pulse", "telemetry/recent",
 		},
-		testsOurs: []string{"cmd/sluice/browsertest", "gateway/mirror/store/storetest", "gateway/upstream/upstreamtest", "gateway/simulator/billing", "policy/limit/limittest", "policy/price"},
-		outside:   []string{"github.com/alecthomas/kong", otelAPI, jsonText, xTime},
+		testsOurs: []string{"cmd/sluice/browsertest", "gateway/mirror/store/storetest", "gateway/upstream/upstreamtest",
+			"gateway/simulator/billing", "policy/limit/limittest", "policy/price"},
+		outside: []string{"github.com/alecthomas/kong", otelAPI, jsonText, xTime},
 	},
 }
 
 // forTests are the modules that any package's tests may import.
 var forTests = []string{
-	"github.com/google/go-cmp", protobuf, "google.golang.org/grpc", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
-	"github.com/alicebob/miniredis", "github.com/Shopify/toxiproxy", "github.com/rs/zerolog", goRedis, otelAPI,
+	"github.com/google/go-cmp", protobuf, "google.golang.org/grpc", "github.com/rogpeppe/go-internal", "go.uber.org/goleak",
+	"pgregory.net/rapid", "github.com/alicebob/miniredis", "github.com/Shopify/toxiproxy", "github.com/rs/zerolog", goRedis, otelAPI,
 	"github.com/go-json-experiment/json", "golang.org/x/image", "golang.org/x/net", "github.com/chromedp", "github.com/caarlos0/env",
 	goYAML, "github.com/standard-webhooks/standard-webhooks",
 }

@@ -25,7 +25,8 @@ func TestServingThroughTheHousesProxy(t *testing.T) {
 		says     string
 	}{
 		"the right password": {"p%40ssCANARY", 200, `"output"`},
-		"a wrong password":   {"wrongCANARY", 502, "The proxy on the way to the service refused the connection with status 407; the request was not sent."},
+		"a wrong password": {"wrongCANARY", 502, "The proxy on the way to the service refused the connection with status 407; the request " +
+			"was not sent."},
 	} {
 		t.Run(about, func(t *testing.T) {
 			file := write(t, "http://sluice:"+tt.password+"@"+host+"\n")
@@ -58,7 +59,8 @@ func TestTheEnvironmentsProxyGetsNoTelemetry(t *testing.T) {
 				"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
 				"SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_LISTEN=off",
 				"OTEL_METRICS_EXPORTER=otlp", "OTEL_METRIC_EXPORT_INTERVAL=100", "OTEL_EXPORTER_OTLP_PROTOCOL=" + protocol,
-				"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + strings.Replace(collector.address, "127.0.0.1", "0.0.0.0", 1), // libraries never use a proxy for 127.0.0.1
+				// libraries never use a proxy for 127.0.0.1
+				"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + strings.Replace(collector.address, "127.0.0.1", "0.0.0.0", 1),
 			}
 			must(t, serve.Start())
 			defer func() { _ = serve.Process.Kill(); _ = serve.Wait() }()

@@ -54,6 +54,7 @@ func (c raiseCommand) Run(ctx context.Context, p program, client *remote.Console
 		return err
 	}
 	amount, until := made.Money.Written(made.Unit, made.Amount), made.Until.Format(time.RFC3339)
-	_, err = fmt.Fprintf(p.stdout, "raised: %s a %s of team %s by %s until %s\n", made.Unit, made.Period, admin.Printable(c.Team), amount, until)
+	_, err = fmt.Fprintf(p.stdout, "raised: %s a %s of team %s by %s until %s\n", made.Unit, made.Period, admin.Printable(c.Team), amount,
+		until)
 	return err
 }

@@ -92,14 +92,16 @@ func TestARaiseWithoutItsStore(t *testing.T) {
 	w := watchDirectory(t)
 	file, err := teams.Parse([]byte(raisable))
 	must(t, err)
-	made, err := teams.RaiseOrder{Unit: "images", Period: "month", Amount: "500", Reason: "launch"}.Raise("5t8w1z4c7f0h", file.Team("search"), time.Now())
+	made, err := teams.RaiseOrder{Unit: "images", Period: "month", Amount: "500", Reason: "launch"}.Raise("5t8w1z4c7f0h", file.Team("search"),
+		time.Now())
 	must(t, err)
 	must(t, teams.CommitRaise(t.Context(), w.store.Store, teams.Order{Who: "test", Now: time.Now()}, teams.AddRaise{Raise: made}))
 	w.copy = t.TempDir() + "/copy.json"
 	w.look(t.Context())
 	w.store.away = context.DeadlineExceeded
 	limits := map[string]int64{}
-	for about, watch := range map[string]*directoryWatch{"cut off": w.directoryWatch, "started": {store: w.store, copy: w.copy, log: w.directoryWatch.log, now: w.directoryWatch.now}} {
+	for about, watch := range map[string]*directoryWatch{"cut off": w.directoryWatch,
+		"started": {store: w.store, copy: w.copy, log: w.directoryWatch.log, now: w.directoryWatch.now}} {
 		look := func(file *teams.File) { limits[about] = file.Team("search").Quotas[0].Limit }
 		if about == "started" {
 			watch.joined = store.NewLive(file, nil, time.Now, look)
@@ -124,14 +126,16 @@ func TestTheManualsRaises(t *testing.T) {
 	now := time.Now().UTC()
 	midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)
 	section = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:00:00Z`).ReplaceAllString(section, midnight)
-	variables := []string{"SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_TEAMS_FILE=" + write(t, someTeams+"    quotas: {images: {day: 500}, spend: {month: 5}}\n")}
+	variables := []string{"SLUICE_REDIS_URL=" + startRedis(t).url(),
+		"SLUICE_TEAMS_FILE=" + write(t, someTeams+"    quotas: {images: {day: 500}, spend: {month: 5}}\n")}
 	c := openConsoled(t, variables...)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person := access.Person{Name: "token", Role: access.Operator}
 		c.api.ServeHTTP(w, r.WithContext(access.With(r.Context(), person)))
 	}))
 	t.Cleanup(server.Close)
-	environ := append(servingEnviron(t, "http://127.0.0.1", variables...), "SLUICE_CONSOLE_URL="+server.URL, "SLUICE_CONSOLE_TOKEN_FILE="+write(t, scriptToken))
+	environ := append(servingEnviron(t, "http://127.0.0.1", variables...), "SLUICE_CONSOLE_URL="+server.URL,
+		"SLUICE_CONSOLE_TOKEN_FILE="+write(t, scriptToken))
 	ran := 0
 	for _, block := range regexp.MustCompile("(?s)```(sh|http)\n(.*?)```").FindAllStringSubmatch(section, -1) {
 		if block[1] == "http" {
@@ -152,7 +156,8 @@ func TestTheManualsRaises(t *testing.T) {
 		}
 	}
 	wait(t, "all are in force", func() bool { return c.imagesOf().Limit == "1500" })
-	shown := regexp.MustCompile(`"limit":1000,…,("base":500,"raises":\[\{"amount":500,"until":"[^"]+","reason":"launch"\})`).FindStringSubmatch(section)
+	shown := regexp.MustCompile(`"limit":1000,…,("base":500,"raises":\[\{"amount":500,"until":"[^"]+","reason":"launch"\})`).
+		FindStringSubmatch(section)
 	if _, text := c.send("GET", "/sluice/v1/usage", "", "test"); shown == nil || !strings.Contains(string(text), shown[1]) {
 		t.Errorf("the manual shows %q, the answer is %s", shown, text)
 	}

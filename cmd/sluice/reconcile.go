@@ -95,7 +95,8 @@ func (c reconcileCommand) compare(ctx context.Context, p program) (r admin.Recon
 		}
 	}
 	return admin.Reconciliation{
-		Report: invoice.Compare(sums, ledger, tolerance), Currency: report.Currency, From: report.From, To: report.To, Account: c.Account, Accounts: sums.Accounts,
+		Report: invoice.Compare(sums, ledger, tolerance), Currency: report.Currency, From: report.From, To: report.To, Account: c.Account,
+		Accounts: sums.Accounts,
 	}, nil
 }
 

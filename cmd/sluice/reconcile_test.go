@@ -24,7 +24,8 @@ func TestExitCodesOfReconcile(t *testing.T) {
 		return path
 	}
 	columns := file("map.yaml", "date: {column: d}\nmodel: {column: m}\namount: {column: a}\n")
-	empty, nothing, something := file("empty.csv", "d,m,a\n"), file("nothing.csv", "d,m,a\n2020-01-01,llm-max,0\n"), file("something.csv", "d,m,a\n2020-01-01,llm-max,1\n")
+	empty, nothing, something := file("empty.csv", "d,m,a\n"), file("nothing.csv", "d,m,a\n2020-01-01,llm-max,0\n"),
+		file("something.csv", "d,m,a\n2020-01-01,llm-max,1\n")
 	for _, tt := range []struct {
 		name, admin string
 		args        []string
@@ -67,11 +68,13 @@ func TestPrintedCorrectionsMakeTheBillEqual(t *testing.T) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
-	for _, of := range []string{past + " --unit spend --delta 5", past + " --account eu --unit spend --delta 2", before + " --unit tokens --delta 9", before + " --unit images --delta 3"} {
+	for _, of := range []string{past + " --unit spend --delta 5", past + " --account eu --unit spend --delta 2",
+		before + " --unit tokens --delta 9", before + " --unit images --delta 3"} {
 		adjust("adjust --team search --day " + of + " --reason test")
 	}
 	bill := write(t, "d,m,a,c,q,k\n"+past+",llm-max,1.5,main,7,input\n"+past+",llm-max,3,eu,0,input\n"+before+",p,0.25,main,4,image\n")
-	columns := write(t, "date: {column: d}\nmodel: {column: m}\namount: {column: a}\naccount: {column: c}\nquantity: {column: q}\nkind: {column: k}\n"+
+	columns := write(t, "date: {column: d}\nmodel: {column: m}\namount: {column: a}\naccount: {column: c}\nquantity: {column: q}\nkind: "+
+		"{column: k}\n"+
 		"kinds: [{pattern: input, kind: input}, {pattern: image, kind: image}]\n")
 	args := []string{"reconcile", bill, "--map", columns, "--tolerance=0%"}
 	first := command(t.Context(), environ, args...)
@@ -86,9 +89,11 @@ func TestPrintedCorrectionsMakeTheBillEqual(t *testing.T) {
 	if again := command(t.Context(), environ, args...); again.code != exitClean || strings.Contains(again.stdout, "sluice adjust") {
 		t.Errorf("%+v\nafter\n%s", again, first.stdout)
 	}
-	if focus := command(t.Context(), append(environ, "SLUICE_TEAMS_FILE="+write(t, "currency: CNY\n"+someTeams)), "usage", "--focus", "--from", before, "--to", past); focus.code != exitClean {
+	if focus := command(t.Context(), append(environ, "SLUICE_TEAMS_FILE="+write(t, "currency: CNY\n"+someTeams)), "usage", "--focus",
+		"--from", before, "--to", past); focus.code != exitClean {
 		t.Errorf("%+v", focus)
-	} else if own := command(t.Context(), environ, "reconcile", write(t, focus.stdout), "--tolerance=0%"); own.code != exitClean || !strings.Contains(own.stdout, "\nno difference\n") {
+	} else if own := command(t.Context(), environ, "reconcile", write(t, focus.stdout), "--tolerance=0%"); own.code != exitClean ||
+		!strings.Contains(own.stdout, "\nno difference\n") {
 		t.Errorf("our own bill: %+v", own)
 	}
 }

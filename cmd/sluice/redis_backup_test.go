@@ -13,7 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A month's ledger is the same in the composition's Redis that begins with a copy, by the commands of docs/start.md, and stays when that restarts.
+// A month's ledger is the same in the composition's Redis that begins with a copy, by the commands of docs/start.md, and stays when that
+// restarts.
 func TestABackupOfRedisIsRestored(t *testing.T) {
 	if _, err := exec.LookPath("redis-cli"); err != nil {
 		t.Skip("redis-cli is not installed")
@@ -25,7 +26,8 @@ func TestABackupOfRedisIsRestored(t *testing.T) {
 			secret := write(t, "redis://:0123456789abcdefABCDEF@redis:6379\n")
 			there := strings.NewReplacer("$$", "$", "/run/secrets/redis-url", secret)
 			server := startComposed(t, there.Replace(readYAML[composition](t, "compose.yaml").Services["redis"].Command[2]))
-			client := redis.NewClient(&redis.Options{Addr: server.address(), Password: "0123456789abcdefABCDEF", DialTimeout: patience, ReadTimeout: patience})
+			client := redis.NewClient(&redis.Options{Addr: server.address(), Password: "0123456789abcdefABCDEF", DialTimeout: patience,
+				ReadTimeout: patience})
 			t.Cleanup(func() { _ = client.Close() })
 			fill(t, client)
 			before := filled(t, client)
@@ -33,7 +35,8 @@ func TestABackupOfRedisIsRestored(t *testing.T) {
 			dir := t.TempDir()
 			run := func(script string) {
 				t.Helper()
-				script = strings.NewReplacer("/data", server.dir, "/run/secrets/redis-url", secret, "redis-cli", fmt.Sprintf("redis-cli -p %d", server.port),
+				script = strings.NewReplacer("/data", server.dir, "/run/secrets/redis-url", secret, "redis-cli",
+					fmt.Sprintf("redis-cli -p %d", server.port),
 					" -h redis.example", " --user backup").Replace(script)
 				shell := exec.CommandContext(t.Context(), "sh", "-ec", script)
 				shell.Dir = dir

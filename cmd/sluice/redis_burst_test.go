@@ -31,8 +31,10 @@ func (b *burst) send() map[int]int {
 	var asking sync.WaitGroup
 	statuses, begin := map[int]int{}, make(chan struct{})
 	for range b.connections {
-		transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: b.tls.Clone(), HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true}}
-		client := &http.Client{Transport: transport, Timeout: 2 * patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: b.tls.Clone(),
+			HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true}}
+		client := &http.Client{Transport: transport, Timeout: 2 * patience,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		defer transport.CloseIdleConnections()
 		ask := func() {
 			status := 0
@@ -135,11 +137,12 @@ func newBurstHouse(t *testing.T) *burstHouse {
 	_, service := newService(t, simulator.Config{})
 	certificate, key, roots := selfSigned(t)
 	digest := sha256.Sum256([]byte("other"))
-	file := someTeams + "    rates: {requests: {per: 1m, limit: 1000000}}\n  - id: other\n    keys:\n      - id: aaaaaaaaaaaa\n        sha256: " +
+	file := someTeams + "    rates: {requests: {per: 1m, limit: 1000000}}\n  - id: other\n    keys:\n      - id: aaaaaaaaaaaa\n        " +
+		"sha256: " +
 		hex.EncodeToString(digest[:]) + "\n    quotas: {tokens: {day: 100000000}}\n"
 	variables := []string{
-		"SLUICE_TEAMS_FILE=" + write(t, file), "SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_TLS_CERT_FILE=" + certificate, "SLUICE_TLS_KEY_FILE=" + key,
-		"SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE=" + write(t, operatorsToken),
+		"SLUICE_TEAMS_FILE=" + write(t, file), "SLUICE_REDIS_URL=" + startRedis(t).url(), "SLUICE_TLS_CERT_FILE=" + certificate,
+		"SLUICE_TLS_KEY_FILE=" + key, "SLUICE_CONSOLE_LISTEN=127.0.0.1:0", "SLUICE_CONSOLE_TOKEN_FILE=" + write(t, operatorsToken),
 	}
 	if !isLong() {
 		variables = append(variables, "SLUICE_REDIS_TIMEOUT=2s") // longer than a hiccup of a busy machine
@@ -204,12 +207,14 @@ func TestABurstTakesNoOthersRedis(t *testing.T) {
 			go func() { statuses = b.send(); close(ended) }()
 			var w beside
 			w.watch(t, ended, h.otherAsks, h.admin)
-			t.Logf("%v; the other team was answered %d times, %d not well; %d of %d looks saw Redis degraded", statuses, w.asked.Load(), w.failed.Load(), w.degraded.Load(), w.looks.Load())
+			t.Logf("%v; the other team was answered %d times, %d not well; %d of %d looks saw Redis degraded", statuses, w.asked.Load(),
+				w.failed.Load(), w.degraded.Load(), w.looks.Load())
 			if statuses[0] > 0 {
 				t.Errorf("%d requests of the burst were not answered", statuses[0])
 			}
 			if w.failed.Load() > 0 || w.degraded.Load() > 0 || w.asked.Load() == 0 || w.looks.Load() == 0 {
-				t.Errorf("%d of %d requests of another team failed, and Redis was degraded in %d of %d looks: %s", w.failed.Load(), w.asked.Load(), w.degraded.Load(), w.looks.Load(), w.stateText())
+				t.Errorf("%d of %d requests of another team failed, and Redis was degraded in %d of %d looks: %s", w.failed.Load(), w.asked.Load(),
+					w.degraded.Load(), w.looks.Load(), w.stateText())
 			}
 		})
 	}
@@ -231,7 +236,8 @@ func (h *burstHouse) refusals() string {
 func TestManyStreamsBeginAtOnce(t *testing.T) {
 	h := newBurstHouse(t)
 	b := burst{connections: 8, streams: 50, atOnce: 50, tls: h.tls, request: func() *http.Request {
-		r, _ := http.NewRequest(http.MethodPost, h.public+textURL, strings.NewReader(`{"model":"llm-max","input":{"messages":[{"role":"user","content":"hello"}]}}`))
+		r, _ := http.NewRequest(http.MethodPost, h.public+textURL,
+			strings.NewReader(`{"model":"llm-max","input":{"messages":[{"role":"user","content":"hello"}]}}`))
 		r.Header.Set("Authorization", "Bearer other")
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("X-Service-SSE", "enable")

@@ -90,7 +90,9 @@ type crash struct{ kind, path, body, header string }
 var crashes = []crash{
 	{"text", textURL, `{"model":"llm-max","input":{"messages":[{"role":"user","content":"hello"}]}}`, ""},
 	{"stream", textURL, `{"model":"llm-max","input":{"messages":[{"role":"user","content":"hello"}]}}`, "X-Service-SSE"},
-	{"image task", "/api/v1/services/aigc/image-generation/generation", `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"a"},{"image":"https://example.com/a.png"}]}]},"parameters":{"n":3}}`, "X-Service-Async"},
+	{"image task", "/api/v1/services/aigc/image-generation/generation",
+		`{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"a"},{"image":"https://example.com/a.png"}]}]},` +
+			`"parameters":{"n":3}}`, "X-Service-Async"},
 }
 
 // A gateway is killed while a request is at upstream, at every moment that upstream can see. The hold remains, and when its lease
@@ -241,8 +243,10 @@ func TestKilledBeforeTheHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_, _ = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer test\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"model\"", textURL)
-	if status, _, err := ask(newClient(t), "http://"+gate.public, "/api/v1/tasks", ""); err != nil || status != 200 { // it has read the bytes sent before
+	_, _ = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer test\r\nContent-Type: "+
+		"application/json\r\nContent-Length: 1000\r\n\r\n{\"model\"", textURL)
+	// it has read the bytes sent before
+	if status, _, err := ask(newClient(t), "http://"+gate.public, "/api/v1/tasks", ""); err != nil || status != 200 {
 		t.Fatal(status, err)
 	}
 	gate.kill()

@@ -76,7 +76,8 @@ func (s *sentinels) master(t *testing.T) *redisServer {
 // offsets returns how much a master has written, and how much each of its replicas has received.
 func (s *redisServer) offsets() (master int64, replicas []int64) {
 	s.Helper()
-	for _, m := range regexp.MustCompile(`(slave\d|master_repl)[^\n]*offset[=:](\d+)`).FindAllStringSubmatch(s.do("INFO", "replication").(string), -1) {
+	for _, m := range regexp.MustCompile(`(slave\d|master_repl)[^\n]*offset[=:](\d+)`).
+		FindAllStringSubmatch(s.do("INFO", "replication").(string), -1) {
 		offset, err := strconv.ParseInt(m[2], 10, 64)
 		if err != nil {
 			s.Fatal(err)
@@ -185,7 +186,8 @@ func startCluster(t *testing.T, masters, replicas int, args ...string) *cluster 
 	c := &cluster{}
 	var hosts []string
 	for range masters * (1 + replicas) {
-		node := startRedis(t, append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-config-file", "nodes.conf"}, args...)...)
+		node := startRedis(t, append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-config-file",
+			"nodes.conf"}, args...)...)
 		c.nodes, hosts = append(c.nodes, node), append(hosts, node.address())
 	}
 	for i, node := range c.nodes {

@@ -102,7 +102,8 @@ func TestFlappingNetwork(t *testing.T) {
 					return
 				default:
 				}
-				if v, err := plain.Admit(t.Context(), &limit.Hold{ID: fmt.Sprint(asked.Add(1)), Team: k.team, Amounts: limit.Amounts{limit.Requests: 1}, Lease: time.Hour}); err == nil && v.Held != nil {
+				if v, err := plain.Admit(t.Context(), &limit.Hold{ID: fmt.Sprint(asked.Add(1)), Team: k.team,
+					Amounts: limit.Amounts{limit.Requests: 1}, Lease: time.Hour}); err == nil && v.Held != nil {
 					plainly.Add(1)
 				}
 				if k.spend(0) {
@@ -130,7 +131,8 @@ func TestFlappingNetwork(t *testing.T) {
 	close(stop)
 	asking.Wait()
 	bound := 400 + 200*time.Since(begun).Seconds()
-	t.Logf("%d admitted in %v, %.3f of the bound, %.3f of the number without an outage", admitted.Load(), time.Since(begun).Round(time.Millisecond), float64(admitted.Load())/bound, float64(admitted.Load())/float64(plainly.Load()))
+	t.Logf("%d admitted in %v, %.3f of the bound, %.3f of the number without an outage", admitted.Load(),
+		time.Since(begun).Round(time.Millisecond), float64(admitted.Load())/bound, float64(admitted.Load())/float64(plainly.Load()))
 	if got := float64(admitted.Load()); got > bound*1.02 || got < 0.6*float64(plainly.Load()) {
 		t.Errorf("%.0f admitted, the bucket and the rate are %.0f, and without an outage %d pass", got, bound, plainly.Load())
 	}
@@ -144,10 +146,12 @@ func TestFlappingNetwork(t *testing.T) {
 func TestRedisAnswersWithErrors(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.", "OOM command not allowed when used memory > 'maxmemory'.",
+		"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.",
+		"OOM command not allowed when used memory > 'maxmemory'.",
 		"MISCONF Redis is configured to save RDB snapshots", "READONLY You can't write against a read only replica.",
 		"ERR READONLY You can't write against a read only replica.", "ERR max number of clients reached", "CLUSTERDOWN The cluster is down",
-		"MASTERDOWN Link with MASTER is down", "NOREPLICAS Not enough good replicas to write.", "WRONGPASS invalid username-password pair", "NOPERM no permissions",
+		"MASTERDOWN Link with MASTER is down", "NOREPLICAS Not enough good replicas to write.", "WRONGPASS invalid username-password pair",
+		"NOPERM no permissions",
 	} {
 		t.Run(strings.Fields(text)[0]+strings.Fields(text)[1], func(t *testing.T) {
 			t.Parallel()
@@ -219,8 +223,10 @@ func TestAFullRedisAdmitsNothingByMistake(t *testing.T) {
 // A Redis that may evict limits is refused at the start, with a clear message.
 func TestARedisThatEvictsIsRefused(t *testing.T) {
 	server := startRedis(t, "--maxmemory-policy", "volatile-lru")
-	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL="+server.url(), "SLUICE_LISTEN=127.0.0.1:0", "SLUICE_ADMIN_LISTEN=127.0.0.1:0"), "serve")
-	if got.code != exitFaulty || !strings.Contains(got.text(), "SLUICE_REDIS_URL: the eviction policy of Redis is volatile-lru") || !strings.Contains(got.text(), "noeviction") {
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams), "SLUICE_REDIS_URL="+server.url(), "SLUICE_LISTEN=127.0.0.1:0",
+		"SLUICE_ADMIN_LISTEN=127.0.0.1:0"), "serve")
+	if got.code != exitFaulty || !strings.Contains(got.text(), "SLUICE_REDIS_URL: the eviction policy of Redis is volatile-lru") ||
+		!strings.Contains(got.text(), "noeviction") {
 		t.Errorf("exit %d:\n%s", got.code, got.text())
 	}
 }
@@ -423,7 +429,8 @@ func TestACLOfTheDocs(t *testing.T) {
 // TestACLHasEveryCommand: the scripts, which Redis lets do what their user may, and the client's methods call only what the docs list.
 func TestACLHasEveryCommand(t *testing.T) {
 	listed, found := strings.Fields(aclOf(t)), 0
-	called := regexp.MustCompile(`redis\.p?call\('([A-Z]+)'|\.(Exists|Expire|Get|GetDel|GetEx|HDel|HGet|HGetAll|HKeys|HLen|HMGet|HScan|HSet|MGet|SAdd|SMembers|XAdd|XRange|ZCard|ZRange|ZRem)\(ctx`)
+	called := regexp.MustCompile(
+		`redis\.p?call\('([A-Z]+)'|\.(Exists|Expire|Get|GetDel|GetEx|HDel|HGet|HGetAll|HKeys|HLen|HMGet|HScan|HSet|MGet|SAdd|SMembers|XAdd|XRange|ZCard|ZRange|ZRem)\(ctx`)
 	must(t, filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || strings.HasSuffix(path, "_test.go") || filepath.Ext(path) != ".go" && filepath.Ext(path) != ".lua" {
 			return err
@@ -459,7 +466,8 @@ func useTasks(t *testing.T, tasks *cache.Redis) {
 	equal, begun, _, errNew := tasks.Join(ctx, name, [32]byte{}, cache.Attempt{Token: "two", Counts: true})
 	tasks.End(ctx, equal, [32]byte{}, cache.Outcome{Token: begun.Token})
 	_, _, _, errRepeat := tasks.Join(ctx, name, [32]byte{}, cache.Attempt{Token: "three", Number: 1, Counts: true})
-	errs := errors.Join(err, errTake, errHear, errList, errDue, errAllow, errBegin, errAgain, errNew, errRepeat, tasks.Schedule(ctx, &claim, time.Now()), tasks.Forget(ctx, &claim))
+	errs := errors.Join(err, errTake, errHear, errList, errDue, errAllow, errBegin, errAgain, errNew, errRepeat,
+		tasks.Schedule(ctx, &claim, time.Now()), tasks.Forget(ctx, &claim))
 	if !ok || errs != nil {
 		t.Errorf("known %v; %v", ok, errs)
 	}
@@ -508,10 +516,12 @@ func TestAnOutageSaysWhy(t *testing.T) {
 			k := openReplica(t, url, nil, generous)
 			k.eventually(patience, "away", func() bool { k.spend(1); return k.log.count("Redis is away") == 1 })
 			state := k.State().Error()
-			if !strings.HasPrefix(state, "Redis has been away for ") || !strings.Contains(state, why) || !strings.Contains(state, "this process has no allowances") {
+			if !strings.HasPrefix(state, "Redis has been away for ") || !strings.Contains(state, why) ||
+				!strings.Contains(state, "this process has no allowances") {
 				t.Errorf("the state is %q, want %q in it", state, why)
 			}
-			if log := k.log.text(); !regexp.MustCompile(`level=ERROR msg="(a node of )?Redis is away"( node=\S+)? error="[^\n]*`+why).MatchString(log) || strings.Contains(log+state, "CANARY") {
+			if log := k.log.text(); !regexp.MustCompile(`level=ERROR msg="(a node of )?Redis is away"( node=\S+)? error="[^\n]*`+why).
+				MatchString(log) || strings.Contains(log+state, "CANARY") {
 				t.Errorf("the log does not say %q:\n%s", why, log)
 			}
 		})

@@ -131,7 +131,8 @@ func TestFrontMakesNoPictureWithoutRedis(t *testing.T) {
 	t.Parallel()
 	r := startTaskReplicas(t, 1, simulator.Config{TaskRate: -1})
 	r.server.kill()
-	if status, header, text := r.picture(0, "0", patience); status != http.StatusServiceUnavailable || header.Get("Sluice-Refusal") != "admit/state" {
+	if status, header, text := r.picture(0, "0", patience); status != http.StatusServiceUnavailable ||
+		header.Get("Sluice-Refusal") != "admit/state" {
 		t.Errorf("%d %v %s", status, header, text)
 	}
 	if n := r.service.Count(simulator.EndpointImage); n != 0 {
@@ -198,8 +199,8 @@ func TestOneLineOfATaskOverReplicasAndRestarts(t *testing.T) {
 		t.Fatalf("%d lines of one task: %q", len(lines), lines)
 	}
 	for _, want := range []string{
-		`"id":"` + made.Header.Get("Sluice-Request-Id") + `"`, `"team":"search","key":"7f3k9q2m4x1c"`, `"task":"` + answer.Output.Task + `","outcome":"succeeded"`,
-		`"images":3`, `"settled_by":"`,
+		`"id":"` + made.Header.Get("Sluice-Request-Id") + `"`, `"team":"search","key":"7f3k9q2m4x1c"`,
+		`"task":"` + answer.Output.Task + `","outcome":"succeeded"`, `"images":3`, `"settled_by":"`,
 	} {
 		if !strings.Contains(lines[0], want) {
 			t.Errorf("the line lacks %s: %s", want, lines[0])

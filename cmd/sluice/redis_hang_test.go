@@ -155,7 +155,8 @@ func TestBackOverASlowNetwork(t *testing.T) {
 	t.Logf("closed after %v", closed)
 	k.eventually(patience, "back", k.well)
 	inRow := 0
-	k.eventually(patience, "five requests in a row are admitted by Redis", func() bool { // a hiccup of the machine may make one of them time out
+	// a hiccup of the machine may make one of them time out
+	k.eventually(patience, "five requests in a row are admitted by Redis", func() bool {
 		if v, err := k.admit(10); err == nil && v.Held != nil && !k.Degraded() {
 			inRow++
 		} else {

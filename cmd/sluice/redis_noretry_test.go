@@ -157,7 +157,8 @@ func TestClusterTakesTheAccountOnce(t *testing.T) {
 	server.lose("*4\r\n") // replies of the account's script, not of the admission's
 	_, _, err := k.Store.Place(t.Context(), &limit.Hold{
 		ID: "one", Team: k.team, Model: "llm-max", Endpoint: policy.EndpointText, Amounts: limit.Amounts{limit.Requests: 1}, Lease: time.Minute,
-		Outside: limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 2, Burst: 10, Per: time.Hour, PerText: "1h"}}}}}, ""),
+		Outside: limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{
+			{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 2, Burst: 10, Per: time.Hour, PerText: "1h"}}}}}, ""),
 	}, &redisstore.Loan{})
 	if err == nil {
 		t.Error("no reply was lost")

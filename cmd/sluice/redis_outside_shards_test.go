@@ -98,15 +98,17 @@ func (a *apart) request(id string, tokens int64, lease time.Duration) *limit.Hol
 		}
 		return 1_000_000
 	}
-	doc := fmt.Sprintf("house: {quotas: {tokens: {month: %d}}}\nteams:\n  - {id: %s, quotas: {tokens: {month: %d}}}\n", quota(teams.HouseID), a.team, quota(a.team))
+	doc := fmt.Sprintf("house: {quotas: {tokens: {month: %d}}}\nteams:\n  - {id: %s, quotas: {tokens: {month: %d}}}\n", quota(teams.HouseID),
+		a.team, quota(a.team))
 	file, err := teams.Parse([]byte(doc))
 	if err != nil {
 		a.Fatal(err)
 	}
-	account := &teams.Account{ID: a.account, Quotas: &teams.Team{ID: a.accountID(), Quotas: []teams.Quota{{Unit: unit.NameTokens, Period: teams.PeriodMonth, Limit: quota(a.accountID())}}}}
+	account := &teams.Account{ID: a.account, Quotas: &teams.Team{ID: a.accountID(),
+		Quotas: []teams.Quota{{Unit: unit.NameTokens, Period: teams.PeriodMonth, Limit: quota(a.accountID())}}}}
 	return &limit.Hold{
-		ID: id, Team: file.List[0], Account: a.account, Outside: a.outsides.For(file, account, "llm-max"), Model: "llm-max", Endpoint: policy.EndpointText,
-		Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: tokens}, Lease: lease,
+		ID: id, Team: file.List[0], Account: a.account, Outside: a.outsides.For(file, account, "llm-max"), Model: "llm-max",
+		Endpoint: policy.EndpointText, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: tokens}, Lease: lease,
 	}
 }
 
@@ -115,7 +117,8 @@ func (a *apart) usedOf(id string) (used, held int64) { return a.used(a.T, id, "t
 
 // replica opens a replica that answers requests, and whose way to one account can be severed.
 func (a *apart) replica(from string) (*ledgerkeeper, *severed) {
-	exact := func(s *settings.Settings) { unhurried(s); s.OnStateLoss = "refuse" } // nothing is set aside: a refusal is by what is held and used
+	// nothing is set aside: a refusal is by what is held and used
+	exact := func(s *settings.Settings) { unhurried(s); s.OnStateLoss = "refuse" }
 	k, s := openReplica(a.T, a.url, exact), &severed{from: "{" + from + "}"}
 	k.redis.AddHook(s)
 	k.eventually(patience, "connected", func() bool {
@@ -140,9 +143,9 @@ func (a *apart) holds() (all int64) {
 	return all
 }
 
-// A replica dies between two shards of a cluster: a request is charged in two of the accounts of its team, an account at the service and the
-// house, and not in the third. There it is held, so that nothing passes, and then charged as held, once. If the replica was only cut off, its
-// charge corrects that, once, and what it had held too much is free again.
+// A replica dies between two shards of a cluster: a request is charged in two of the accounts of its team, an account at the service and
+// the house, and not in the third. There it is held, so that nothing passes, and then charged as held, once. If the replica was only cut
+// off, its charge corrects that, once, and what it had held too much is free again.
 func TestACrashBetweenTwoShards(t *testing.T) {
 	t.Parallel()
 	const requests, holds, uses = 5, 100, 40
@@ -171,7 +174,8 @@ func TestACrashBetweenTwoShards(t *testing.T) {
 		a.limited, a.most = cut, base[cut]+requests*holds+holds/2
 		refused := func(about string) {
 			t.Helper()
-			if v, err := heir.Admit(context.Background(), a.request(cut+about, holds, time.Minute)); err != nil || v.Held != nil || v.Fault.Limit != a.most {
+			if v, err := heir.Admit(context.Background(), a.request(cut+about, holds, time.Minute)); err != nil || v.Held != nil ||
+				v.Fault.Limit != a.most {
 				t.Errorf("%s, %s: not refused by its quota: %+v, %v", cut, about, v, err)
 			}
 		}

@@ -31,7 +31,8 @@ func replicas(t *testing.T, n int, lines ...string) (houses []*house, server *re
 		teams += "    " + line + "\n"
 	}
 	for range n {
-		h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, teams), "SLUICE_REDIS_URL="+server.url(), "SLUICE_REDIS_TIMEOUT=5s", fmt.Sprintf("SLUICE_REPLICAS=%d", n))
+		h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, teams), "SLUICE_REDIS_URL="+server.url(), "SLUICE_REDIS_TIMEOUT=5s",
+			fmt.Sprintf("SLUICE_REPLICAS=%d", n))
 		t.Cleanup(func() { h.stop() })
 		houses = append(houses, h)
 	}
@@ -103,7 +104,8 @@ func TestQuotaIsExact(t *testing.T) {
 			})
 			more, _ := hammer(t, houses, 64, func(n int64) bool { return n > 300 })
 			if len(admitted) != 1000 || len(more) != 0 || service.Count(simulator.EndpointText) != 1000 {
-				t.Errorf("%d were admitted, %d more then, and %d reached the service, want 1,000", len(admitted), len(more), service.Count(simulator.EndpointText))
+				t.Errorf("%d were admitted, %d more then, and %d reached the service, want 1,000", len(admitted), len(more),
+					service.Count(simulator.EndpointText))
 			}
 			wait(t, "all is settled", func() bool { return server.do("ZCARD", "sl1:{search}:open").(int64) == 0 })
 		})
@@ -196,7 +198,8 @@ func TestQuotaIsExactInMemory(t *testing.T) {
 	service, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+write(t, twoKeys+"    quotas: {requests: {day: 1000}}\n"))
 	defer h.stop()
-	if admitted, _ := hammer(t, []*house{h}, 64, func(n int64) bool { return n > 3000 }); len(admitted) != 1000 || service.Count(simulator.EndpointText) != 1000 {
+	if admitted, _ := hammer(t, []*house{h}, 64, func(n int64) bool { return n > 3000 }); len(admitted) != 1000 ||
+		service.Count(simulator.EndpointText) != 1000 {
 		t.Errorf("%d were admitted, want 1,000", len(admitted))
 	}
 }

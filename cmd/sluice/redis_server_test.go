@@ -49,7 +49,8 @@ func startRedis(t testing.TB, args ...string) *redisServer {
 			t.FailNow()
 		}
 	}
-	s.admin = redis.NewClient(&redis.Options{Addr: s.address(), Protocol: 2, DisableIdentity: true, DialTimeout: patience, ReadTimeout: patience})
+	s.admin = redis.NewClient(&redis.Options{Addr: s.address(), Protocol: 2, DisableIdentity: true, DialTimeout: patience,
+		ReadTimeout: patience})
 	t.Cleanup(func() { _ = s.admin.Close(); s.kill() })
 	return s
 }

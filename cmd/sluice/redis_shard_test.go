@@ -55,8 +55,8 @@ func TestOneShardDown(t *testing.T) {
 }
 
 // besideADownShard alternates requests of a team whose shard is down and of another, until the shard has counted as down for a
-// second. Neither is refused, and nine of ten requests of the other team end before a timeout that begins with them. It returns how often the other
-// was admitted.
+// second. Neither is refused, and nine of ten requests of the other team end before a timeout that begins with them. It returns how often
+// the other was admitted.
 func (k *ledgerkeeper) besideADownShard(other *teams.Team, down func() bool) (admitted int) {
 	k.Helper()
 	var took []time.Duration

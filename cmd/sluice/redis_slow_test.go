@@ -51,8 +51,10 @@ func TestRedisIsSlow(t *testing.T) {
 	if failed*100 > asked || asked < int64(len(l.took))/10 { // several share one
 		t.Errorf("%d of %d calls of Redis failed, more than 1 in a hundred, or too few were made for %d requests", failed, asked, len(l.took))
 	}
-	t.Logf("%d requests, %d admitted, %d of %d calls of Redis failed, p99 %v, %d new connections", len(l.took), l.passed, failed, asked, percentile(l.took, 0.99), opened)
-	if most := redisclient.PoolSize - redisclient.SpareConnections + 5*int(time.Since(begun)/time.Second); opened > most { // the pool, once, and 5 a second
+	t.Logf("%d requests, %d admitted, %d of %d calls of Redis failed, p99 %v, %d new connections", len(l.took), l.passed, failed, asked,
+		percentile(l.took, 0.99), opened)
+	// the pool, once, and 5 a second
+	if most := redisclient.PoolSize - redisclient.SpareConnections + 5*int(time.Since(begun)/time.Second); opened > most {
 		t.Errorf("%d connections were opened, want at most %d", opened, most)
 	}
 }
@@ -151,7 +153,8 @@ func TestASlowNetworkAnswers(t *testing.T) {
 	}
 	server := startRedis(t)
 	proxy := proxied(t, server)
-	toxic(t, proxy, fmt.Sprintf(`{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":%d,"jitter":0}}`, trip.Milliseconds()))
+	toxic(t, proxy, fmt.Sprintf(`{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":%d,"jitter":0}}`,
+		trip.Milliseconds()))
 	k := openReplica(t, "redis://"+proxy.Listen, func(s *settings.Settings) { s.RedisTimeout = timeout }, generous)
 	const workers = 32
 	var l load
@@ -185,9 +188,11 @@ func TestASlowNetworkAnswers(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	t.Logf("%d requests: %d refused, %d admitted without Redis, %d in a degraded state; p50 %v, p99 %v", len(l.took), refused, local, degraded, percentile(l.took, 0.5), percentile(l.took, 0.99))
+	t.Logf("%d requests: %d refused, %d admitted without Redis, %d in a degraded state; p50 %v, p99 %v", len(l.took), refused, local,
+		degraded, percentile(l.took, 0.5), percentile(l.took, 0.99))
 	if len(l.took) < 2*workers || 1000*refused > len(l.took) || 1000*local > len(l.took) || 1000*degraded > len(l.took) {
-		t.Errorf("of %d requests %d were refused, %d admitted without Redis, %d in a degraded state:\n%s", len(l.took), refused, local, degraded, k.log.text())
+		t.Errorf("of %d requests %d were refused, %d admitted without Redis, %d in a degraded state:\n%s", len(l.took), refused, local, degraded,
+			k.log.text())
 	}
 	if isLong() && percentile(l.took, 0.5) > 2*trip {
 		t.Errorf("p50 %v, more than two round trips", percentile(l.took, 0.5))

@@ -19,7 +19,8 @@ import (
 
 const (
 	imageURL  = "/api/v1/services/aigc/image-generation/generation"
-	imageTask = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"a lighthouse"},{"image":"https://example.com/a.png"}]}]},"parameters":{"n":%d}}`
+	imageTask = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"a lighthouse"},` +
+		`{"image":"https://example.com/a.png"}]}]},"parameters":{"n":%d}}`
 )
 
 // taskReplicas are gateways in other processes, which can be killed, over one Redis and one service.
@@ -38,7 +39,8 @@ func startTaskReplicas(t *testing.T, n int, config simulator.Config, variables .
 	r := &taskReplicas{T: t, server: startRedis(t), client: newClient(t)}
 	service, upstream := newService(t, config)
 	r.service = service
-	r.environ = append(crashEnviron(t, r.server, upstream.URL), "SLUICE_POLL_INTERVAL=200ms", "SLUICE_REDIS_TIMEOUT=2s", fmt.Sprintf("SLUICE_REPLICAS=%d", n))
+	r.environ = append(crashEnviron(t, r.server, upstream.URL), "SLUICE_POLL_INTERVAL=200ms", "SLUICE_REDIS_TIMEOUT=2s",
+		fmt.Sprintf("SLUICE_REPLICAS=%d", n))
 	r.environ = append(r.environ, variables...)
 	for range n {
 		r.gates = append(r.gates, startGatewayProcess(t, r.environ))
@@ -276,7 +278,8 @@ func TestManyPollersOverReplicas(t *testing.T) {
 	if isLong() {
 		long = time.Minute
 	}
-	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_POLL_INTERVAL=500ms", "SLUICE_TASK_QUERY_RATE=1000")
+	r := startTaskReplicas(t, 2, simulator.Config{Running: time.Hour, TaskRate: -1}, "SLUICE_POLL_INTERVAL=500ms",
+		"SLUICE_TASK_QUERY_RATE=1000")
 	r.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 200
 	begun := time.Now()
 	var ids []string
@@ -409,15 +412,18 @@ func TestSpansOfATaskOverReplicas(t *testing.T) {
 	if task.parent() != creation.id() || task.trace() != creation.trace() {
 		t.Error("the task is not below its creation")
 	}
-	creation.has(t, map[string]any{"gen_ai.operation.name": "generate_content", "gen_ai.output.type": "image", "gen_ai.request.choice.count": 2})
+	creation.has(t, map[string]any{"gen_ai.operation.name": "generate_content", "gen_ai.output.type": "image",
+		"gen_ai.request.choice.count": 2})
 	queries := collector.named("fetch_response gen2.6-image")
 	for _, q := range queries {
 		if !q.linked(creation.trace(), creation.id()) || q.trace() == creation.trace() {
 			t.Errorf("a query is not linked: %v", q.GetLinks())
 		}
-		q.has(t, map[string]any{"gen_ai.operation.name": "fetch_response", "gen_ai.usage.input_tokens": nil, "gen_ai.usage.output_tokens": nil, "sluice.usage.images": nil})
+		q.has(t, map[string]any{"gen_ai.operation.name": "fetch_response", "gen_ai.usage.input_tokens": nil, "gen_ai.usage.output_tokens": nil,
+			"sluice.usage.images": nil})
 	}
-	task.has(t, map[string]any{"sluice.task.outcome": "succeeded", "sluice.usage.images": 2, "sluice.task": id, "sluice.team": "search", "sluice.task.polls.sent": len(queries), "sluice.task.polls.served": polls})
+	task.has(t, map[string]any{"sluice.task.outcome": "succeeded", "sluice.usage.images": 2, "sluice.task": id, "sluice.team": "search",
+		"sluice.task.polls.sent": len(queries), "sluice.task.polls.served": polls})
 	for _, name := range []string{"sluice.task.queue_time", "sluice.task.run_time"} {
 		if seconds, _ := task.attributes[name].(float64); seconds < 0.25 || isLong() && seconds > 5 {
 			t.Errorf("%s is %v", name, task.attributes[name])

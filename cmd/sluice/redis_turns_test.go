@@ -116,7 +116,8 @@ func TestABurstOfPollsTakesNoOtherTeamsRequests(t *testing.T) {
 				if status, text, err := askAs(shop, "shop", "https://"+h.public, textURL, pageText+`}}`); status != http.StatusOK {
 					t.Errorf("another team's text: %d %s %v", status, text, err)
 				}
-				if status, text, err := askAs(shop, "shop", "https://"+h.public, "/v1/images/generations", fmt.Sprintf(pictures, n, m)); status != http.StatusOK {
+				if status, text, err := askAs(shop, "shop", "https://"+h.public, "/v1/images/generations",
+					fmt.Sprintf(pictures, n, m)); status != http.StatusOK {
 					t.Errorf("another team's pictures: %d %s %v", status, text, err)
 				}
 			}
@@ -137,7 +138,8 @@ func TestABurstOfPollsTakesNoOtherTeamsRequests(t *testing.T) {
 		t.Error("no poll was refused")
 	}
 	status, text, err := ask(newClient(t), "http://"+h.admin, "/readyz?verbose", "")
-	if err != nil || status != http.StatusOK || !strings.Contains(text, "redis: ok\n") || !strings.Contains(text, "calls of Redis for one team: 16 at once") {
+	if err != nil || status != http.StatusOK || !strings.Contains(text, "redis: ok\n") ||
+		!strings.Contains(text, "calls of Redis for one team: 16 at once") {
 		t.Errorf("readiness: %d %q %v", status, text, err)
 	}
 	if strings.Contains(string(h.log.bytes()), "Redis is away") {

@@ -15,8 +15,8 @@ import (
 	"sluice/gateway/simulator"
 )
 
-// Limits of the teams of a scaled gateway: crowd's requests in flight, of which each of ten replicas has three, quick's rate of a second, and
-// paid's quota.
+// Limits of the teams of a scaled gateway: crowd's requests in flight, of which each of ten replicas has three, quick's rate of a second,
+// and paid's quota.
 const scaledFlying, scaledRate, scaledQuota = 30, 20, 300
 
 // scaled is a number of replicas that changes, behind a balancer, in front of a service that counts.
@@ -57,14 +57,17 @@ func newScaled(t *testing.T, replicas, most int) *scaled {
 	file := "teams:\n"
 	for team, lines := range map[string]string{
 		"crowd": fmt.Sprintf("concurrent: %d", scaledFlying), "calm": fmt.Sprintf("concurrent: %d", scaledFlying),
-		"quick": fmt.Sprintf("rates: {requests: {per: 1s, limit: %d}}", scaledRate), "paid": fmt.Sprintf("quotas: {requests: {month: %d}}", scaledQuota),
+		"quick": fmt.Sprintf("rates: {requests: {per: 1s, limit: %d}}", scaledRate),
+		"paid":  fmt.Sprintf("quotas: {requests: {month: %d}}", scaledQuota),
 	} {
-		file += fmt.Sprintf("  - id: %s\n    keys: [{id: %s, sha256: %x}]\n    %s\n", team, (team + "00000000")[:12], sha256.Sum256([]byte("key-of-"+team)), lines)
+		file += fmt.Sprintf("  - id: %s\n    keys: [{id: %s, sha256: %x}]\n    %s\n", team, (team + "00000000")[:12],
+			sha256.Sum256([]byte("key-of-"+team)), lines)
 		s.answered[team] = new([2]atomic.Int64)
 	}
 	server, path := startRedis(t), write(t, file)
 	s.start = func() *house {
-		return serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+path, "SLUICE_REDIS_URL="+server.url(), "SLUICE_REDIS_TIMEOUT=5s", fmt.Sprintf("SLUICE_REPLICAS=%d", most),
+		return serving(t, upstream.URL, "SLUICE_TEAMS_FILE="+path, "SLUICE_REDIS_URL="+server.url(), "SLUICE_REDIS_TIMEOUT=5s",
+			fmt.Sprintf("SLUICE_REPLICAS=%d", most),
 			"SLUICE_CONSOLE_LISTEN=off", "SLUICE_SHUTDOWN_DELAY=200ms")
 	}
 	t.Cleanup(func() {
@@ -143,8 +146,8 @@ func (s *scaled) ask(team string) {
 	}
 }
 
-// TestReplicasAreScaledUnderLoad: three replicas become ten and two under load. The requests in flight of a team, a rate and a quota are never
-// passed, a team inside of its limits is always served, and no request is lost.
+// TestReplicasAreScaledUnderLoad: three replicas become ten and two under load. The requests in flight of a team, a rate and a quota are
+// never passed, a team inside of its limits is always served, and no request is lost.
 func TestReplicasAreScaledUnderLoad(t *testing.T) {
 	s := newScaled(t, 3, 10)
 	begun, done := time.Now(), make(chan struct{})

@@ -37,13 +37,15 @@ func TestAgentsEditAFile(t *testing.T) {
 		library
 		script func(file string) [][]simulator.ScriptedCall
 	}{
-		{library{"Claude Code", []string{claude[0], "--print", "--bare", "--model", "claude-opus", "--allowedTools=Read,Edit", "--", task}, nil}, func(file string) [][]simulator.ScriptedCall {
-			return [][]simulator.ScriptedCall{
-				{scriptedCall(t, "Read", map[string]string{"file_path": file})},
-				{scriptedCall(t, "Edit", map[string]string{"file_path": file, "old_string": "red", "new_string": "blue"})},
-			}
-		}},
-		{library{"Codex", []string{"node/bin/node", filepath.Join(dir, "node_modules/@openai/codex/bin/codex.js"), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", task}, nil}, func(string) [][]simulator.ScriptedCall {
+		{library{"Claude Code", []string{claude[0], "--print", "--bare", "--model", "claude-opus", "--allowedTools=Read,Edit", "--", task}, nil},
+			func(file string) [][]simulator.ScriptedCall {
+				return [][]simulator.ScriptedCall{
+					{scriptedCall(t, "Read", map[string]string{"file_path": file})},
+					{scriptedCall(t, "Edit", map[string]string{"file_path": file, "old_string": "red", "new_string": "blue"})},
+				}
+			}},
+		{library{"Codex", []string{"node/bin/node", filepath.Join(dir, "node_modules/@openai/codex/bin/codex.js"), "exec",
+			"--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", task}, nil}, func(string) [][]simulator.ScriptedCall {
 			return [][]simulator.ScriptedCall{{scriptedCall(t, "exec_command", map[string]string{"cmd": "sed -i s/red/blue/ mill.txt"})}}
 		}},
 	} {

@@ -30,7 +30,8 @@ func TestLibrariesRunTheirPage(t *testing.T) {
 			{"AI SDK", "defaultSettingsMiddleware", "try.mjs", []string{dir + "/node/bin/node", "try.mjs"}, text},
 			{"Go", "openai-go/v3\"\n)", "main.go", []string{"go", "run", "."}, text},
 			{"LangChain", "from langchain_openai", "try.py", []string{dir + "/langchain/bin/python", "try.py"}, text},
-			{"plain HTTP in JavaScript", "import { randomUUID }", "try.mjs", []string{dir + "/node/bin/node", "try.mjs"}, text + `(?s:.*)SUCCEEDED ` + picture},
+			{"plain HTTP in JavaScript", "import { randomUUID }", "try.mjs", []string{dir + "/node/bin/node", "try.mjs"},
+				text + `(?s:.*)SUCCEEDED ` + picture},
 			{"plain HTTP in Go", "\"net/http\"", "main.go", []string{"go", "run", "."}, text + `(?s:.*)SUCCEEDED .*` + picture},
 			{"curl", "curl -sN $OPENAI", "try.sh", []string{"bash", "-eu", "try.sh"}, `data: \[DONE\](?s:.*)` + picture},
 		} {

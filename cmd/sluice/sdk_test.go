@@ -44,7 +44,8 @@ var (
 		{"openai for Python, Responses", []string{"openai/bin/python", ".ci/sdk/openai_responses.py"}, turnTopics},
 		{"openai for JavaScript, Responses", []string{"node/bin/node", ".ci/sdk/openai_responses.cjs"}, turnTopics},
 		{"anthropic for Python", []string{"anthropic/bin/python", ".ci/sdk/anthropic_messages.py"}, blockTopics},
-		{"anthropic for JavaScript", []string{"node/bin/node", ".ci/sdk/anthropic_messages.cjs"}, []string{"models", "create", "usage", "stream", "thinking", "tools", "errors"}},
+		{"anthropic for JavaScript", []string{"node/bin/node", ".ci/sdk/anthropic_messages.cjs"},
+			[]string{"models", "create", "usage", "stream", "thinking", "tools", "errors"}},
 		{"LangChain", []string{"langchain/bin/python", ".ci/sdk/chain.py"}, []string{"chat", "stream", "tools", "structured output"}},
 		{"AI SDK", []string{"node/bin/node", ".ci/sdk/ai.cjs"}, []string{"text", "stream", "object", "tools", "turns", "embeddings"}},
 		{"agents", []string{"agents/bin/python", ".ci/sdk/agents_loops.py"}, []string{"openai-agents", "pydantic-ai", "smolagents"}},
@@ -100,7 +101,8 @@ func (l library) run(t *testing.T, folder, gateway string, environ ...string) (s
 	program.Dir, program.Stdout, program.Stderr = folder, &said, &failed
 	program.Env = append(environ,
 		"PATH="+os.Getenv("PATH"), "HOME="+folder, "NODE_PATH="+filepath.Join(dir, "node_modules"), "PYTHONDONTWRITEBYTECODE=1",
-		"OPENAI_BASE_URL="+gateway+"/v1", "OPENAI_API_KEY=test", "ANTHROPIC_BASE_URL="+gateway, "ANTHROPIC_API_KEY=test", "FLAKY="+flaky(t, gateway),
+		"OPENAI_BASE_URL="+gateway+"/v1", "OPENAI_API_KEY=test", "ANTHROPIC_BASE_URL="+gateway, "ANTHROPIC_API_KEY=test",
+		"FLAKY="+flaky(t, gateway),
 	)
 	err = program.Run()
 	return said.String(), failed.String(), err
@@ -155,7 +157,8 @@ func TestLibrariesPayOnce(t *testing.T) {
 				"SLUICE_RESULT_HOSTS="+to.Host, "SLUICE_RESULT_NETWORKS=127.0.0.0/8")
 			tt.drive(t, "http://"+h.public)
 			if tally := service.Tally(); tally.Executed[simulator.EndpointImage] != tt.tasks || tally.Images != int64(tt.images) {
-				t.Errorf("the service made %d tasks and %d images, want %d and %d", tally.Executed[simulator.EndpointImage], tally.Images, tt.tasks, tt.images)
+				t.Errorf("the service made %d tasks and %d images, want %d and %d", tally.Executed[simulator.EndpointImage], tally.Images, tt.tasks,
+					tt.images)
 			}
 			if charged := chargedImages(t, h); charged != tt.images {
 				t.Errorf("the ledger has %d images, want %d", charged, tt.images)
@@ -234,7 +237,8 @@ func TestLibrariesRunTheDemonstrationsLines(t *testing.T) {
 	python.Stdin = strings.NewReader(demo.Python(strings.TrimSuffix(base, "/api/v1")+"/v1", search))
 	python.Dir, python.Env = t.TempDir(), []string{"PATH=" + os.Getenv("PATH")}
 	python.Stdout, python.Stderr = &said, &failed
-	if err := python.Run(); err != nil || !regexp.MustCompile(`(?s)^.{20,}\nhttp://127\.0\.0\.1:\d+/pictures/\S+\n$`).MatchString(said.String()) {
+	if err := python.Run(); err != nil || !regexp.MustCompile(`(?s)^.{20,}\nhttp://127\.0\.0\.1:\d+/pictures/\S+\n$`).
+		MatchString(said.String()) {
 		t.Errorf("%v; it said\n%s%s", err, said.String(), failed.String())
 	}
 	if code := stop(); code != exitClean {

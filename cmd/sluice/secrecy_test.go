@@ -49,7 +49,8 @@ func TestSecretsHaveTheirType(t *testing.T) {
 }
 
 func TestTheConfigurationPrintsWithoutSecrets(t *testing.T) {
-	c, err := loadConfiguration(with("SLUICE_REDIS_URL=redis://:CANARY@h", "SLUICE_UPSTREAM_KEY=CANARY", "SLUICE_TEAMS_FILE="+write(t, someTeams)))
+	c, err := loadConfiguration(with("SLUICE_REDIS_URL=redis://:CANARY@h", "SLUICE_UPSTREAM_KEY=CANARY",
+		"SLUICE_TEAMS_FILE="+write(t, someTeams)))
 	if err != nil {
 		t.Fatal(err)
 	}

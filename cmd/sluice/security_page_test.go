@@ -16,7 +16,8 @@ func TestSecurityPageListsTheModulesThatShip(t *testing.T) {
 	must(t, err)
 	shipped := strings.Fields(string(text))
 	var rows []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| .+ \\| .+ \\|$").FindAllStringSubmatch(readRoot(t, "docs/SECURITY.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| .+ \\| .+ \\|$").
+		FindAllStringSubmatch(readRoot(t, "docs/SECURITY.md"), -1) {
 		rows = append(rows, row[1])
 	}
 	covers := func(row, module string) bool {

@@ -98,12 +98,18 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	logger, used, force, beats := log.Logger(), &teams.LastUse{}, &inForce{}, new(pulse.Ring)
 	bounds := &bounds{now: time.Now, log: logger}
 	p := &process{configuration: c, log: log, phase: newPhase("starting")}
-	p.identities = oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now, Trip: p.tunnel().Transport(), Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s")})
+	p.identities = oidc.NewVerifier(oidc.VerifierConfig{
+		Now: time.Now, Trip: p.tunnel().Transport(),
+		Hangs: bounds.add("the wait of a token for its issuer's keys: 2 s"),
+	})
 	if p.listeners, err = openListeners(ctx, c, logger); err == nil {
 		p.telemetry, err = openTelemetry(ctx, c.Settings, log)
 	}
 	if err == nil {
-		p.kept, err = openKept(ctx, c, keptParts{logger, bounds, p.telemetry.Metrics, quotas.AlertsOf(force.file.Load, force.routes, force.known)})
+		p.kept, err = openKept(ctx, c, keptParts{
+			logger, bounds, p.telemetry.Metrics,
+			quotas.AlertsOf(force.file.Load, force.routes, force.known),
+		})
 	}
 	if err == nil && s.fill != nil {
 		err = s.fill(ctx, p.kept)
@@ -117,14 +123,18 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	force.feed.Store(streams)
 	p.gateway = gateway.New(c.gatewayConfig(p.kept.fleet), gateway.Deps{
 		Now: time.Now, Teams: c.teams, Upstream: c.Upstream.Set, Cooling: p.kept.cooling, Identities: p.identities, Logger: logger,
-		Balances: p.kept.balances, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes, Remote: p.kept.remote, Outbox: p.kept.outbox, Feed: streams, To: force.routes, Result: resultOf(p.kept.pictures, c.MirrorProxy),
-		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, beats, p.kept.collector, log), TaskEnded: p.kept.collector.NoteTask,
-		KeyAccepted:   wire.AcceptKey,
-		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d", gateway.MostUnheld)),
+		Balances: p.kept.balances, Claims: p.kept.claims, Queries: p.kept.queries, Cancels: p.kept.cancels, Outcomes: p.kept.outcomes,
+		Remote: p.kept.remote, Outbox: p.kept.outbox, Feed: streams, To: force.routes, Result: resultOf(p.kept.pictures, c.MirrorProxy),
+		Metrics: p.telemetry.Metrics, Traces: p.telemetry.Traces, Record: recorder(used, beats, p.kept.collector, log),
+		TaskEnded:   p.kept.collector.NoteTask,
+		KeyAccepted: wire.AcceptKey,
+		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d",
+			gateway.MostUnheld)),
 	})
 	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, logger})
 	watched := telemetry.Watched{
-		LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas, Reconciled: p.kept.reconciled.Last, Accounts: p.accountMetrics,
+		LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas,
+		Reconciled: p.kept.reconciled.Last, Accounts: p.accountMetrics,
 		Queue: p.gateway.Queue, EventsDropped: p.kept.outbox.Dropped, Streams: streams.Streams,
 	}
 	p.background = append(directory.background, p.kept.collector.Run, p.kept.reconciled.Run, streams.Run, p.gateway.Work)
@@ -139,7 +149,8 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		{Name: "log", State: func() error { return logState(log) }},
 		{Name: "console", State: func() error { return p.listeners.consoleState(c.ConsoleListen) }},
 	}, p.kept.checks...)
-	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state}, admin.Check{Name: "house", State: func() error { return nil }, Detail: p.gateway.House})
+	checks = append(checks, admin.Check{Name: "directory", State: directory.watch.state},
+		admin.Check{Name: "house", State: func() error { return nil }, Detail: p.gateway.House})
 	if c.certificate != nil {
 		checks = append(checks, admin.Check{Name: "certificate", State: c.certificate.State})
 		p.background = append(p.background, func(ctx context.Context) { c.certificate.Watch(ctx, c.TeamsPoll, reread("certificate", logger)) })
@@ -158,17 +169,25 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		p.background = append(p.background, func(ctx context.Context) { files.run(ctx, s.hangups) })
 	}
 	p.background = append(p.background, notices.New(notices.Config{
-		Outbox: p.kept.outbox, To: force.routes, Known: force.known, Teams: force.file.Load, Standings: p.gateway.Standings, Faults: faults, Minutes: p.kept.recent.Minutes, Now: time.Now,
+		Outbox: p.kept.outbox, To: force.routes, Known: force.known, Teams: force.file.Load, Standings: p.gateway.Standings, Faults: faults,
+		Minutes: p.kept.recent.Minutes, Now: time.Now,
 	}).Run)
 	if p.listeners.console != nil {
-		p.console = newConsole(ctx, consoleParts{c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, beats, watched.Hooks, logger})
-		connections.Bound(p.console.server, wire.Config{Listener: "console", Most: settings.ConsoleConnections, Proxies: settings.Prefixes(c.TrustedProxies), Log: logger})
+		p.console = newConsole(ctx, consoleParts{
+			c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, beats,
+			watched.Hooks, logger,
+		})
+		connections.Bound(p.console.server, wire.Config{
+			Listener: "console", Most: settings.ConsoleConnections,
+			Proxies: settings.Prefixes(c.TrustedProxies), Log: logger,
+		})
 		p.background = append(p.background, p.console.background...)
 	}
 	p.public, p.admin = wire.NewServer(p.gateway, logger), p.newAdmin(checks, force)
 	p.public.TLSConfig = c.tlsConfig()
 	connections.Bound(p.public, wire.Config{
-		Listener: "public", Setting: settings.Prefix + "MAX_CONNECTIONS", Most: c.MaxConnections, Proxies: settings.Prefixes(c.TrustedProxies), Begun: wire.AfterKey, Log: logger,
+		Listener: "public", Setting: settings.Prefix + "MAX_CONNECTIONS", Most: c.MaxConnections, Proxies: settings.Prefixes(c.TrustedProxies),
+		Begun: wire.AfterKey, Log: logger,
 	})
 	connections.Bound(p.admin, wire.Config{Listener: "admin", Most: settings.AdminConnections, Log: logger})
 	return p, p.telemetry.Metrics.Watch(watched)
@@ -187,9 +206,13 @@ func (p *process) hooks(force *inForce) func() map[string]time.Duration {
 // mirror adds the storing of pictures to the background functions, and returns a function for how many wait. Without a store it announces
 // the successes that wait for one.
 func (p *process) mirror(force *inForce) func() int {
-	fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks), Tunnel: p.tunnel()})
+	fetcher := upstream.NewFetcher(upstream.FetchConfig{
+		Hosts: p.ResultHosts, Networks: settings.Prefixes(p.ResultNetworks),
+		Tunnel: p.tunnel(),
+	})
 	m := mirror.New(mirror.Config{
-		Store: p.kept.pictures, Works: p.kept.works, Fetch: fetcher.Copy, To: force.routes, Measures: &p.telemetry.Metrics.Mirror, Now: time.Now, Log: p.log.Logger(),
+		Store: p.kept.pictures, Works: p.kept.works, Fetch: fetcher.Copy, To: force.routes, Measures: &p.telemetry.Metrics.Mirror, Now: time.Now,
+		Log:   p.log.Logger(),
 		Keep:  func() map[string]time.Duration { return keptFor(force.file.Load()) },
 		First: func(ctx context.Context, n event.Name) (bool, error) { return p.kept.outbox.Once(ctx, n, nil) },
 	})
@@ -202,7 +225,9 @@ func (p *process) newAdmin(checks []admin.Check, force *inForce) *http.Server {
 	host, _, _ := net.SplitHostPort(p.AdminListen)
 	hosts := append(wordsOf(p.AdminHosts), strings.ToLower(host)) // allow the names of the setting, and that in the address
 	server := wire.NewServer(admin.New(admin.Deps{
-		Ready: p.phase.state, Checks: checks, Ledger: p.kept.balances.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency, Teams: force.file.Load, Standings: p.gateway.Standings, Inside: p.kept.balances.LookInside, Outbox: p.kept.outbox, Pprof: p.AdminPprof, Hosts: hosts,
+		Ready: p.phase.state, Checks: checks, Ledger: p.kept.balances.Rows, Metrics: p.telemetry.Metrics.Handler(), Currency: p.gateway.Currency,
+		Teams: force.file.Load, Standings: p.gateway.Standings, Inside: p.kept.balances.LookInside, Outbox: p.kept.outbox, Pprof: p.AdminPprof,
+		Hosts: hosts,
 	}), p.log.Logger())
 	server.IdleTimeout = settings.AdminIdle
 	forPeople(server)

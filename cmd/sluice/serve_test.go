@@ -249,7 +249,8 @@ func TestNothingOfTheAdminListenerIsPublic(t *testing.T) {
 	h := serving(t, upstream.URL, "SLUICE_ADMIN_PPROF=true")
 	client := newClient(t)
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/usage", "/debug/pprof/", "/debug/pprof/heap", "/debug/vars", "/admin"} {
-		if status, text, err := ask(client, "http://"+h.public, path, ""); err != nil || status != http.StatusNotFound || !strings.HasPrefix(text, `{"code":"NotFound"`) {
+		if status, text, err := ask(client, "http://"+h.public, path, ""); err != nil || status != http.StatusNotFound ||
+			!strings.HasPrefix(text, `{"code":"NotFound"`) {
 			t.Errorf("%s on the public listener: %d %q %v", path, status, text, err)
 		}
 	}
@@ -269,7 +270,8 @@ func TestTheAdminListenersNames(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_ADMIN_HOSTS=probe.example,Sluice", "SLUICE_ADMIN_LISTEN=localhost:0")
 	client := newClient(t)
-	for host, want := range map[string]int{h.admin: 200, "localhost:8081": 200, "probe.example:8081": 200, "sluice": 200, "evil.example:8081": 421} {
+	for host, want := range map[string]int{h.admin: 200, "localhost:8081": 200, "probe.example:8081": 200, "sluice": 200,
+		"evil.example:8081": 421} {
 		request, err := http.NewRequest(http.MethodGet, "http://"+h.admin+"/metrics", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
@@ -337,7 +339,8 @@ func TestANewCertificateIsReadAgain(t *testing.T) {
 	if _, err := h.log.find(t.Context(), regexp.MustCompile(`"msg":"certificate refused, the previous content stays in force"`)); err != nil {
 		t.Fatal(err)
 	}
-	if status, text, err := ask(newClient(t), "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK || !strings.Contains(text, "the previous content stays in force") {
+	if status, text, err := ask(newClient(t), "http://"+h.admin, "/readyz?verbose", ""); err != nil || status != http.StatusOK ||
+		!strings.Contains(text, "the previous content stays in force") {
 		t.Errorf("readiness: %d %s %v", status, text, err)
 	}
 	if !accepted(before) {
@@ -373,7 +376,8 @@ func TestNewAuthoritiesAreReadAgain(t *testing.T) {
 	client := newClient(t)
 	want := func(status int, about string) {
 		t.Helper()
-		if got, text, err := ask(client, "http://"+h.public, textURL, `{"model":"llm-max","input":{"messages":[{"role":"user","content":"hello"}]}}`); err != nil || got != status {
+		if got, text, err := ask(client, "http://"+h.public, textURL,
+			`{"model":"llm-max","input":{"messages":[{"role":"user","content":"hello"}]}}`); err != nil || got != status {
 			t.Errorf("%s: %d %s %v", about, got, text, err)
 		}
 	}
@@ -391,7 +395,8 @@ func TestNewAuthoritiesAreReadAgain(t *testing.T) {
 	made := connections.Load()
 	must(t, os.WriteFile(house, []byte("-----BEGIN CERTIFICATE-----"), 0o600))
 	logged("authorities refused, the previous content stays in force")
-	if _, text, err := ask(client, "http://"+h.admin, "/readyz?verbose", ""); err != nil || !strings.Contains(text, "authorities") || !strings.Contains(text, "the previous content stays in force") {
+	if _, text, err := ask(client, "http://"+h.admin, "/readyz?verbose", ""); err != nil || !strings.Contains(text, "authorities") ||
+		!strings.Contains(text, "the previous content stays in force") {
 		t.Errorf("readiness: %s %v", text, err)
 	}
 	if want(http.StatusOK, "on the kept connection"); connections.Load() != made {

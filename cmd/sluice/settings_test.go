@@ -114,7 +114,8 @@ func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []forms.Path{{Prefix: "uploads", Form: forms.Opaque}, {Prefix: "services/embeddings", Form: forms.Native}}; !reflect.DeepEqual(s.ForwardPaths, want) {
+	if want := []forms.Path{{Prefix: "uploads", Form: forms.Opaque},
+		{Prefix: "services/embeddings", Form: forms.Native}}; !reflect.DeepEqual(s.ForwardPaths, want) {
 		t.Errorf("FORWARD_PATHS: %q, want %q", s.ForwardPaths, want)
 	}
 	if want := []policy.Pattern{"llm-vl-*", "llm-omni*"}; !reflect.DeepEqual(s.VisionModels, want) {
@@ -124,8 +125,10 @@ func TestListsAreSeparatedByCommasAndBlanksDoNotMatter(t *testing.T) {
 
 // TestNothingOfTheGatewaysConfigIsForgotten sets everything and looks for fields that stayed empty.
 func TestNothingOfTheGatewaysConfigIsForgotten(t *testing.T) {
-	s, err := settings.Load(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_TRUSTED_PROXIES=10.0.0.0/8", "SLUICE_CORS_ORIGINS=https://chat.example", "SLUICE_RESULT_HOSTS=*.store.example", "SLUICE_RESULT_NETWORKS=10.0.0.0/8",
-		"SLUICE_EMBEDDINGS_PATH=services/embeddings", "SLUICE_RULES=text.top_p=off", "SLUICE_KNOWN_MODELS_ONLY=true", "SLUICE_UPSTREAM_PROXY=http://proxy.example:3128",
+	s, err := settings.Load(with("SLUICE_FORWARD_PATHS=uploads", "SLUICE_TRUSTED_PROXIES=10.0.0.0/8",
+		"SLUICE_CORS_ORIGINS=https://chat.example", "SLUICE_RESULT_HOSTS=*.store.example", "SLUICE_RESULT_NETWORKS=10.0.0.0/8",
+		"SLUICE_EMBEDDINGS_PATH=services/embeddings", "SLUICE_RULES=text.top_p=off", "SLUICE_KNOWN_MODELS_ONLY=true",
+		"SLUICE_UPSTREAM_PROXY=http://proxy.example:3128",
 		"SLUICE_THINKING_MODELS=a", "SLUICE_VISION_MODELS=b", "SLUICE_REASONING_MODELS=c"))
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,12 @@ import (
 func TestFaultyRulesAreNamed(t *testing.T) {
 	const ids = ", allowed: the ids that sluice check --rules prints"
 	for text, want := range map[string]string{
-		"image.promt.length=refuse":                  "image.promt.length: unknown rule (meant image.prompt.length?)" + ids,
-		"header.sse=loud":                            `header.sse: got "loud", allowed: refuse, warn or off`,
-		"header.sse=warn,header.sse=off":             "header.sse: stands twice, allowed: each rule once",
-		"header.sse":                                 `header.sse: got "", allowed: refuse, warn or off`,
-		"text.topp=off,nothing.of.the.kind=warn":     "text.topp: unknown rule (meant text.top_p?)" + ids + "; nothing.of.the.kind: unknown rule" + ids,
+		"image.promt.length=refuse":      "image.promt.length: unknown rule (meant image.prompt.length?)" + ids,
+		"header.sse=loud":                `header.sse: got "loud", allowed: refuse, warn or off`,
+		"header.sse=warn,header.sse=off": "header.sse: stands twice, allowed: each rule once",
+		"header.sse":                     `header.sse: got "", allowed: refuse, warn or off`,
+		"text.topp=off,nothing.of.the.kind=warn": "text.topp: unknown rule (meant text.top_p?)" + ids +
+			"; nothing.of.the.kind: unknown rule" + ids,
 		"sk-1234abcd=off":                            "[hidden]: unknown rule" + ids,
 		"header.sse=Passw0rd":                        `header.sse: got "[hidden]", allowed: refuse, warn or off`,
 		"header.sse =off":                            `"header.sse ": unknown rule (meant header.sse?)` + ids,
@@ -44,18 +45,25 @@ var settingBounds = []struct {
 	{"ADMIN_LISTEN", []string{":8081", "127.0.0.1:0"}, []string{"8081", ":8080"}},
 	{"ADMIN_PPROF", []string{"true", "false", "1"}, []string{"yes", "on"}},
 	{"TRUSTED_PROXIES", []string{"10.0.0.0/8", "10.0.0.1/32, fd00::/8", "0.0.0.0/0", "10.0.0.1, fd00::1"}, []string{
-		"::ffff:10.0.0.1", "fe80::1%eth0", "10.0.0.1/8", "10.0.0.0/33", "fd00::1/8", "::ffff:10.0.0.0/104", "10.0.0.0/8,", ",", "proxy.example", "10.0.0.0/08", "fe80::%eth0/10",
+		"::ffff:10.0.0.1", "fe80::1%eth0", "10.0.0.1/8", "10.0.0.0/33", "fd00::1/8", "::ffff:10.0.0.0/104", "10.0.0.0/8,", ",", "proxy.example",
+		"10.0.0.0/08", "fe80::%eth0/10",
 	}},
 	{"CORS_ORIGINS", []string{
-		"https://chat.example", "http://localhost:3000, https://a.example:8443", "https://CHAT.example", "http://127.0.0.1:8080", "http://[::1]:3000", "https://[fd00::1]",
+		"https://chat.example", "http://localhost:3000, https://a.example:8443", "https://CHAT.example", "http://127.0.0.1:8080",
+		"http://[::1]:3000", "https://[fd00::1]",
 		"chrome-extension://abcdefghijklmnop", "tauri://localhost", "app://obsidian.md",
 	}, []string{
-		"*", "https://*", "https://*.example", "null", "chat.example", "//chat.example", "https:chat.example", "https://", "https://chat.example/", "https://chat.example/ui",
-		"https://chat.example?a", "https://chat.example#a", "https://user@chat.example", "https://chat.example:443", "http://chat.example:80", "https://chat.example:",
-		"https://chat.example:0", "https://chat.example:08443", "https://chat.example:65536", "https://chat.example:http", "https://ch at.example", "https://münchen.example",
-		"https://chat.example,", ",", "http://[::1", "http://::1", "http://[0:0:0:0:0:0:0:1]", "http://[::ffff:10.0.0.1]", "http://[fe80::1%eth0]", "http://[127.0.0.1]", "file:///", "http://.example", "http://a.",
+		"*", "https://*", "https://*.example", "null", "chat.example", "//chat.example", "https:chat.example", "https://",
+		"https://chat.example/", "https://chat.example/ui",
+		"https://chat.example?a", "https://chat.example#a", "https://user@chat.example", "https://chat.example:443", "http://chat.example:80",
+		"https://chat.example:",
+		"https://chat.example:0", "https://chat.example:08443", "https://chat.example:65536", "https://chat.example:http",
+		"https://ch at.example", "https://münchen.example",
+		"https://chat.example,", ",", "http://[::1", "http://::1", "http://[0:0:0:0:0:0:0:1]", "http://[::ffff:10.0.0.1]",
+		"http://[fe80::1%eth0]", "http://[127.0.0.1]", "file:///", "http://.example", "http://a.",
 	}},
-	{"RESULT_HOSTS", []string{"store.example", "*.store.example, store.example:8443", "127.0.0.1:9000"}, []string{"*", "https://store.example", "store.example/a", "a.example,", "*.example"}},
+	{"RESULT_HOSTS", []string{"store.example", "*.store.example, store.example:8443", "127.0.0.1:9000"},
+		[]string{"*", "https://store.example", "store.example/a", "a.example,", "*.example"}},
 	{"HOOK_NETWORKS", []string{"10.0.0.0/8", "127.0.0.0/8, fd00::/8"}, []string{"10.0.0.1/8", ",", "jobs.example"}},
 	{"RESULT_NETWORKS", []string{"10.0.0.0/8", "127.0.0.0/8, fd00::/8"}, []string{"10.0.0.1/8", ",", "store.example"}},
 	{"UPSTREAM_URL", []string{"http://127.0.0.1:9000/api/v1", "https://service.example/a/b/api/v1"}, []string{
@@ -67,15 +75,18 @@ var settingBounds = []struct {
 	{"HEADER_PREFIX", []string{"X-Service-", "X-Other-Word-"}, []string{"X-Service", "-", "X Service-", "X-Sérvice-", "X:-"}},
 	{"WORKSPACE", []string{"strip", "forward", "ws 1"}, []string{"w\ns", "wörk", "w\x7f"}},
 	{"DATA_INSPECTION", []string{"strip", `{"input":"cip"}`}, []string{"\x01"}},
-	{"FORWARD_PATHS", []string{"uploads", "uploads,services/embeddings", "services/video=native,chat=openai,x=responses,y=messages,z=opaque", "services/aigc/video-generation", "task"}, []string{
-		"/uploads", "uploads/", "uploads,", ",", "x=", "x=chat", "x,x/y=native", "x=native,X/y=openai", "x=native=native", "a//b", "../x", "a/../b", "a/./b", "up%6coads", "a?b", "a b", "*",
+	{"FORWARD_PATHS", []string{"uploads", "uploads,services/embeddings", "services/video=native,chat=openai,x=responses,y=messages,z=opaque",
+		"services/aigc/video-generation", "task"}, []string{
+		"/uploads", "uploads/", "uploads,", ",", "x=", "x=chat", "x,x/y=native", "x=native,X/y=openai", "x=native=native", "a//b", "../x",
+		"a/../b", "a/./b", "up%6coads", "a?b", "a b", "*",
 		"tasks", "tasks/x", "TASKS", "services", "services/aigc", "services/aigc/text-generation",
 		"services/aigc/image-generation/generation", "services/aigc/image-generation/generation/v2", "Services/AIGC",
 	}},
 	{"TEAMS_POLL", []string{"10ms", "1m", "8760h"}, []string{"9ms", "8760h1s", "300000h", "0", "0s", "-5s", "5", "soon"}},
 	{"REDIS_URL", []string{
 		"redis://h", "rediss://:pass@h:6379/0", "redis+cluster://h1:1,h2", "rediss+cluster://h1,h2", "redis+sentinel://h1,h2/master/0",
-	}, []string{"h:6379", "http://h", "redis://", "redis+other://h", "redis+sentinel://h1,h2", "redis+sentinel://h/", "redisx://h", "red://h"}},
+	}, []string{"h:6379", "http://h", "redis://", "redis+other://h", "redis+sentinel://h1,h2", "redis+sentinel://h/", "redisx://h",
+		"red://h"}},
 	{"REDIS_TIMEOUT", []string{"50ms"}, []string{"0", "-1ms", "8761h"}},
 	{"ON_STATE_LOSS", []string{"local", "refuse"}, []string{"Local", "open"}},
 	{"OUTAGE_BRIDGE", []string{"1m", "10m", "1h"}, []string{"0", "59s", "61m", "-10m", "10"}},

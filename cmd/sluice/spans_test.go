@@ -19,9 +19,11 @@ const (
 	spanOfClient  = "00f067aa0ba902b7"
 	traceparent   = "00-" + traceOfClient + "-" + spanOfClient + "-01"
 
-	serverText  = "POST " + textURL
-	parameters  = `"parameters":{"max_tokens":5000,"temperature":0.5,"top_p":0.9,"top_k":40,"seed":7,"presence_penalty":0.25,"stop":["END"],"result_format":"message"`
-	textOfSpans = `{"model":"llm-max","input":{"messages":[{"role":"system","content":"Be short."},{"role":"user","content":"CANARY-prompt as json"}]},` + parameters
+	serverText = "POST " + textURL
+	parameters = `"parameters":{"max_tokens":5000,"temperature":0.5,"top_p":0.9,"top_k":40,"seed":7,"presence_penalty":0.25,` +
+		`"stop":["END"],"result_format":"message"`
+	textOfSpans = `{"model":"llm-max","input":{"messages":[{"role":"system","content":"Be short."},{"role":"user",` +
+		`"content":"CANARY-prompt as json"}]},` + parameters
 )
 
 // send sends a request with headers and returns the whole answer.
@@ -104,8 +106,9 @@ func TestSpansOfAnAnswer(t *testing.T) {
 				"gen_ai.request.max_tokens": 5000, "gen_ai.request.temperature": 0.5, "gen_ai.request.top_p": 0.9, "gen_ai.request.top_k": 40,
 				"gen_ai.request.seed": 7, "gen_ai.request.presence_penalty": 0.25, "gen_ai.request.stop_sequences": []string{"END"},
 				"gen_ai.usage.input_tokens": used.Input, "gen_ai.usage.output_tokens": used.Output, "gen_ai.response.finish_reasons": []string{"stop"},
-				"server.address": host, "http.response.status_code": 200, "error.type": nil, "gen_ai.input.messages": nil, "gen_ai.output.messages": nil,
-				"sluice.team": "search",
+				"server.address": host, "http.response.status_code": 200, "error.type": nil, "gen_ai.input.messages": nil,
+				"gen_ai.output.messages": nil,
+				"sluice.team":            "search",
 			})
 			if fmt.Sprint(inner.attributes["server.port"]) != port || inner.attributes["gen_ai.response.id"] == nil {
 				t.Errorf("%v", inner.attributes)
@@ -143,7 +146,8 @@ func (c *collector) correlated(s *seenSpan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range c.logs {
-		if r.GetBody().GetStringValue() == "request" && string(r.GetTraceId()) == string(s.GetTraceId()) && string(r.GetSpanId()) == string(s.GetSpanId()) {
+		if r.GetBody().GetStringValue() == "request" && string(r.GetTraceId()) == string(s.GetTraceId()) &&
+			string(r.GetSpanId()) == string(s.GetSpanId()) {
 			if plain(r.GetAttributes())["team"] != "search" {
 				c.Errorf("the log record has %v", r.GetAttributes())
 			}
@@ -158,7 +162,8 @@ func TestATraceIsJoinedAndSent(t *testing.T) {
 	collector := collecting(t, nil)
 	service, upstream := newService(t, simulator.Config{})
 	h := serving(t, upstream.URL, "SLUICE_TRACE_CONTEXT=join", "SLUICE_TRACE_UPSTREAM=true", "SLUICE_PROVIDER_NAME=acme")
-	send(t, newClient(t), "POST", "http://"+h.public+textURL, textOfSpans+`}}`, "Traceparent", traceparent, "Tracestate", "a=b", "Baggage", "b=c")
+	send(t, newClient(t), "POST", "http://"+h.public+textURL, textOfSpans+`}}`, "Traceparent", traceparent, "Tracestate", "a=b", "Baggage",
+		"b=c")
 	h.stop()
 	outer, inner := collector.one(serverText), collector.one("chat llm-max")
 	if outer.trace() != traceOfClient || outer.parent() != spanOfClient || len(outer.GetLinks()) != 0 || outer.GetTraceState() != "" {
@@ -181,7 +186,8 @@ func TestHostileTraceContext(t *testing.T) {
 		"", "x", "00-" + strings.Repeat("0", 32) + "-" + spanOfClient + "-01", "00-" + traceOfClient + "-" + strings.Repeat("0", 16) + "-01",
 		"ff-" + traceOfClient + "-" + spanOfClient + "-01", strings.ToUpper(traceparent), traceparent + "-x", strings.Repeat("0", 1000),
 	} {
-		answer, _ := send(t, newClient(t), "POST", "http://"+h.public+textURL, textOfSpans+`}}`, "Traceparent", given, "Tracestate", states, "Baggage", strings.Repeat("b", 10<<10))
+		answer, _ := send(t, newClient(t), "POST", "http://"+h.public+textURL, textOfSpans+`}}`, "Traceparent", given, "Tracestate", states,
+			"Baggage", strings.Repeat("b", 10<<10))
 		if answer.StatusCode != http.StatusOK {
 			t.Errorf("%q: %d", given, answer.StatusCode)
 		}
@@ -205,7 +211,8 @@ func TestSpansOfRefusals(t *testing.T) {
 		name, path, body, stage, reason string
 		status                          int
 	}{
-		{"rules", textURL, `{"model":"llm-max","input":{"messages":[{"role":"user","content":"a"}]},"parameters":{"top_p":7}}`, "inspect", "rules", 400},
+		{"rules", textURL, `{"model":"llm-max","input":{"messages":[{"role":"user","content":"a"}]},"parameters":{"top_p":7}}`, "inspect",
+			"rules", 400},
 		{"path", "/api/v1/elsewhere/CANARY-path?CANARY-query", "", "route", "path", 404},
 		{"task", "/api/v1/tasks/unknown", "", "recall", "task", 404},
 	} {
@@ -224,7 +231,8 @@ func TestSpansOfRefusals(t *testing.T) {
 				name = strings.Replace(method+" "+tt.path, "unknown", "{id}", 1)
 			}
 			s := collector.one(name)
-			s.has(t, map[string]any{"sluice.refusal.stage": tt.stage, "sluice.refusal.reason": tt.reason, "http.response.status_code": tt.status, "error.type": nil})
+			s.has(t, map[string]any{"sluice.refusal.stage": tt.stage, "sluice.refusal.reason": tt.reason, "http.response.status_code": tt.status,
+				"error.type": nil})
 			if s.GetStatus().GetCode() != otlptrace.Status_STATUS_CODE_UNSET || len(collector.names()) != 1 {
 				t.Errorf("status %v, spans %q", s.GetStatus(), collector.names())
 			}
@@ -247,9 +255,12 @@ func TestSpansOfCuts(t *testing.T) {
 	}{
 		{"cut", true, simulator.Fault{Cut: "close", After: 2}, 200, "forward/answer", nil},
 		{"reset", false, simulator.Fault{Drop: "reset"}, 502, "forward/answer", "forward/answer"},
-		{"error", false, simulator.Fault{Error: &simulator.FaultError{Status: 429, Code: "Throttling.RateQuota", Message: "slow down"}}, 429, "Throttling.RateQuota", nil},
-		{"error frame", true, simulator.Fault{Error: &simulator.FaultError{Status: 429, Code: "Throttling.RateQuota", Message: "slow down"}, After: 2}, 200, "Throttling.RateQuota", nil},
-		{"overload", false, simulator.Fault{Error: &simulator.FaultError{Status: 503, Code: "ModelUnavailable", Message: "later"}}, 503, "ModelUnavailable", "503"},
+		{"error", false, simulator.Fault{Error: &simulator.FaultError{Status: 429, Code: "Throttling.RateQuota", Message: "slow down"}}, 429,
+			"Throttling.RateQuota", nil},
+		{"error frame", true, simulator.Fault{Error: &simulator.FaultError{Status: 429, Code: "Throttling.RateQuota", Message: "slow down"},
+			After: 2}, 200, "Throttling.RateQuota", nil},
+		{"overload", false, simulator.Fault{Error: &simulator.FaultError{Status: 503, Code: "ModelUnavailable", Message: "later"}}, 503,
+			"ModelUnavailable", "503"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			collector := collecting(t, nil)
@@ -294,11 +305,13 @@ func TestMetricsAreSent(t *testing.T) {
 		if labels["gen_ai.token.type"] == "output" {
 			want = used.Output
 		}
-		if point.GetSum() != float64(want) || labels["gen_ai.operation.name"] != "chat" || labels["gen_ai.request.model"] != "other" || labels["sluice.team"] != "search" {
+		if point.GetSum() != float64(want) || labels["gen_ai.operation.name"] != "chat" || labels["gen_ai.request.model"] != "other" ||
+			labels["sluice.team"] != "search" {
 			t.Errorf("%v, want %d tokens", point, want)
 		}
 	}
-	for _, name := range []string{"http.server.request.duration", "gen_ai.client.operation.duration", "sluice.overhead", "sluice.build_info", "go.goroutine.count"} {
+	for _, name := range []string{"http.server.request.duration", "gen_ai.client.operation.duration", "sluice.overhead", "sluice.build_info",
+		"go.goroutine.count"} {
 		if collector.metrics[name] == nil {
 			t.Errorf("%s was not sent", name)
 		}

@@ -116,7 +116,8 @@ func TestAStreamTellsOfEndings(t *testing.T) {
 			}
 			task := client.createAt(base, 2)
 			first := l.waitFor(1)[0]
-			if event := l.event(0); !strings.Contains(event, task) || !strings.Contains(event, `"type":"task.succeeded"`) || !strings.Contains(event, first) {
+			if event := l.event(0); !strings.Contains(event, task) || !strings.Contains(event, `"type":"task.succeeded"`) ||
+				!strings.Contains(event, first) {
 				t.Error(event)
 			}
 			l.leave()

@@ -96,7 +96,8 @@ func TestCanarySweep(t *testing.T) {
 	service.SetKeys("", canaries.upstreamKey)
 	h := serving(t, upstream.URL, "SLUICE_UPSTREAM_KEY="+canaries.upstreamKey, "SLUICE_REDIS_URL=redis://:"+canaries.redis+"@127.0.0.1",
 		"SLUICE_LOG_LEVEL=debug", "SLUICE_FORWARD_PATHS=uploads",
-		"SLUICE_TEAMS_FILE="+write(t, "teams:\n  - id: search\n    endpoints: [text, multimodal, image, tasks, other]\n    keys:\n"+minted.Lines()))
+		"SLUICE_TEAMS_FILE="+write(t, "teams:\n  - id: search\n    endpoints: [text, multimodal, image, tasks, other]\n    keys:\n"+
+			minted.Lines()))
 	client := newClient(t)
 	answers := visit(t, client, "http://"+h.public, teamKey)
 	service.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 400, Message: "The key " + canaries.upstreamKey + " is overdue."}})
@@ -106,7 +107,8 @@ func TestCanarySweep(t *testing.T) {
 	service.SetKeys("", "changed")
 	service.SetFault()
 	answers += visit(t, client, "http://"+h.public, teamKey)
-	for _, path := range []string{"/healthz?verbose", "/readyz?verbose", "/debug/pprof/cmdline", "/metrics", "/usage", "/elsewhere?" + canaries.query} {
+	for _, path := range []string{"/healthz?verbose", "/readyz?verbose", "/debug/pprof/cmdline", "/metrics", "/usage",
+		"/elsewhere?" + canaries.query} {
 		_, text, err := ask(client, "http://"+h.admin, path, "")
 		if err != nil {
 			t.Fatal(err)
@@ -119,8 +121,10 @@ func TestCanarySweep(t *testing.T) {
 	}
 
 	c := canaries
-	sweep(t, "an answer", answers, c.upstreamKey, c.redis, c.query, c.trace, c.cookie, c.wrongKey, c.agent, c.address, c.requestID, teamKey, simulator.LeakMark)
-	sweep(t, "the log", string(h.log.bytes()), c.upstreamKey, c.redis, c.prompt, c.picture, c.query, c.cookie, c.wrongKey, c.agent, c.address, c.requestID, teamKey, simulator.LeakMark)
+	sweep(t, "an answer", answers, c.upstreamKey, c.redis, c.query, c.trace, c.cookie, c.wrongKey, c.agent, c.address, c.requestID, teamKey,
+		simulator.LeakMark)
+	sweep(t, "the log", string(h.log.bytes()), c.upstreamKey, c.redis, c.prompt, c.picture, c.query, c.cookie, c.wrongKey, c.agent, c.address,
+		c.requestID, teamKey, simulator.LeakMark)
 	if n := bytes.Count(h.log.bytes(), []byte(`"msg":"request"`)); n < 4*len(visits) {
 		t.Errorf("only %d requests are in the log that was swept, want %d", n, 4*len(visits))
 	}
@@ -144,7 +148,8 @@ func sweepUpstream(t *testing.T, received simulator.Received, teamKey string) {
 		text += received.Query
 	}
 	c := canaries
-	sweep(t, "what the service got", text, c.upstreamKey, c.redis, c.query, c.trace, c.cookie, c.wrongKey, c.agent, c.address, c.requestID, teamKey)
+	sweep(t, "what the service got", text, c.upstreamKey, c.redis, c.query, c.trace, c.cookie, c.wrongKey, c.agent, c.address, c.requestID,
+		teamKey)
 }
 
 // visits are the requests of one round, by path; those with a body are posted.
@@ -153,7 +158,8 @@ var visits = []struct{ path, body, enable string }{
 	{textPath, strings.ReplaceAll(demoText, "What is a sluice?", canaries.prompt), "X-Service-SSE"},
 	{multimodalPath, strings.ReplaceAll(demoPicture, "A mill by a river", canaries.prompt), ""},
 	{imagePath, strings.ReplaceAll(demoEdit, "The same mill in winter", canaries.prompt), "X-Service-Async"},
-	{imagePath, strings.ReplaceAll(demoEdit, "https://pictures.example/mill.png", "data:image/png;base64,"+canaries.picture), "X-Service-Async"},
+	{imagePath, strings.ReplaceAll(demoEdit, "https://pictures.example/mill.png", "data:image/png;base64,"+canaries.picture),
+		"X-Service-Async"},
 	{textPath, `{"model":"` + canaries.prompt + `","model":1}`, ""},
 	{textPath, `{"model":"llm-plus","input":{"messages":[{"role":"` + canaries.prompt + `"}]}}`, ""},
 	{textPath, canaries.prompt, ""},
@@ -192,7 +198,8 @@ func callOnce(t *testing.T, client *http.Client, address, body, enable, key stri
 	}
 	for name, value := range map[string]string{
 		"Authorization": "Bearer " + key, "Content-Type": "application/json", enable: "enable", "Cookie": "session=" + canaries.cookie,
-		"Traceparent": "00-" + canaries.trace + "-00f067aa0ba902b7-01", "User-Agent": canaries.agent, "X-Forwarded-For": canaries.address, "X-Request-Id": canaries.requestID,
+		"Traceparent": "00-" + canaries.trace + "-00f067aa0ba902b7-01", "User-Agent": canaries.agent, "X-Forwarded-For": canaries.address,
+		"X-Request-Id": canaries.requestID,
 	} {
 		if name != "" {
 			request.Header.Set(name, value)

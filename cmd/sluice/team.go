@@ -66,7 +66,8 @@ func (c teamListCommand) Run(ctx context.Context, p program, client *remote.Cons
 			if t.Description == nil {
 				t.Description = ""
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%t\t%s\n", admin.Printable(t.ID), admin.Printable(t.Owner), len(t.Keys), t.Disabled, admin.Printable(fmt.Sprint(t.Description)))
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%t\t%s\n", admin.Printable(t.ID), admin.Printable(t.Owner), len(t.Keys), t.Disabled,
+				admin.Printable(fmt.Sprint(t.Description)))
 		}
 		if path = ""; page.Next != nil {
 			path = "/teams?limit=1000&cursor=" + url.QueryEscape(*page.Next)

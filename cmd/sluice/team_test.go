@@ -52,7 +52,8 @@ func TestRmWaitsForTheRemoval(t *testing.T) {
 			begun := time.Now()
 			must(t, teamRmCommand{Team: "maps", Wait: 10 * time.Second}.Run(t.Context(), program{stdout: &out}, console))
 			took := time.Since(begun)
-			if out.String() != want || took != min(time.Duration(after), 10)*time.Second || asked[0] != http.MethodDelete || asked[1] != http.MethodGet {
+			if out.String() != want || took != min(time.Duration(after), 10)*time.Second || asked[0] != http.MethodDelete ||
+				asked[1] != http.MethodGet {
 				t.Errorf("asked %v in %v: %s", asked, took, out.String())
 			}
 		})

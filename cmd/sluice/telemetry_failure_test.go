@@ -113,8 +113,8 @@ func TestACollectorThatHangs(t *testing.T) {
 	collector := newCollector(t, hangs)
 	_, upstream := newService(t, simulator.Config{})
 	p := startGatewayProcess(t, servingEnviron(t, upstream.URL, // which has variables of its own
-		"OTEL_EXPORTER_OTLP_ENDPOINT="+collector.server.URL, "OTEL_BSP_SCHEDULE_DELAY=20", "OTEL_BSP_MAX_QUEUE_SIZE=64", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=16",
-		"OTEL_LOGS_EXPORTER=otlp", "OTEL_BLRP_SCHEDULE_DELAY=20", "OTEL_METRIC_EXPORT_INTERVAL=60000",
+		"OTEL_EXPORTER_OTLP_ENDPOINT="+collector.server.URL, "OTEL_BSP_SCHEDULE_DELAY=20", "OTEL_BSP_MAX_QUEUE_SIZE=64",
+		"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=16", "OTEL_LOGS_EXPORTER=otlp", "OTEL_BLRP_SCHEDULE_DELAY=20", "OTEL_METRIC_EXPORT_INTERVAL=60000",
 		fmt.Sprintf("OTEL_EXPORTER_OTLP_TIMEOUT=%d", 2*patience.Milliseconds()), // the longest time of an export
 	))
 	h := &house{public: p.public, admin: p.admin}
@@ -241,7 +241,8 @@ func TestFaultyExporter(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key: CANARY")
 	for _, name := range []string{"check", "serve"} {
 		got := command(stopped(), with("SLUICE_TEAMS_FILE="+write(t, someTeams)), name)
-		if got.code != exitFaulty || !strings.Contains(got.stderr, "OTEL_TRACES_EXPORTER: allowed: otlp, console or none") || !strings.Contains(got.stderr, "OTEL_EXPORTER_OTLP_HEADERS: allowed: ") || strings.Contains(got.text(), "CANARY") {
+		if got.code != exitFaulty || !strings.Contains(got.stderr, "OTEL_TRACES_EXPORTER: allowed: otlp, console or none") ||
+			!strings.Contains(got.stderr, "OTEL_EXPORTER_OTLP_HEADERS: allowed: ") || strings.Contains(got.text(), "CANARY") {
 			t.Errorf("%+v", got)
 		}
 	}

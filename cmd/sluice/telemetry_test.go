@@ -80,14 +80,17 @@ func TestSweepOfTelemetryAndRedis(t *testing.T) {
 			server.do("ACL", "SETUSER", "sluice", "on", ">"+canaries.redis, "~*", "+@all")
 			service, upstream := newService(t, simulator.Config{})
 			service.SetKeys("", canaries.upstreamKey)
-			h := serving(t, upstream.URL, "SLUICE_UPSTREAM_KEY="+canaries.upstreamKey, "SLUICE_REDIS_URL=redis://sluice:"+canaries.redis+"@"+server.address(),
+			h := serving(t, upstream.URL, "SLUICE_UPSTREAM_KEY="+canaries.upstreamKey,
+				"SLUICE_REDIS_URL=redis://sluice:"+canaries.redis+"@"+server.address(),
 				"SLUICE_LOG_LEVEL=debug", "SLUICE_FORWARD_PATHS=uploads", "SLUICE_CAPTURE_CONTENT="+capture, "SLUICE_REDIS_TIMEOUT=2s",
-				"SLUICE_TEAMS_FILE="+write(t, "teams:\n  - id: search\n    endpoints: [text, multimodal, image, tasks, other]\n    keys:\n"+minted.Lines()))
+				"SLUICE_TEAMS_FILE="+write(t, "teams:\n  - id: search\n    endpoints: [text, multimodal, image, tasks, other]\n    keys:\n"+
+					minted.Lines()))
 			client := newClient(t)
 			base := "http://" + h.public
 			visit(t, client, base, teamKey)
 			for _, code := range []string{"Arrearage", canaries.upstreamKey} { // a service that is hostile, or broken
-				service.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 400, Code: code, Message: "The key " + canaries.upstreamKey + " is overdue."}})
+				service.SetFault(simulator.Fault{Error: &simulator.FaultError{Status: 400, Code: code,
+					Message: "The key " + canaries.upstreamKey + " is overdue."}})
 				visit(t, client, base, teamKey)
 			}
 			service.SetFault(simulator.Fault{Drop: "reset"})
@@ -109,7 +112,8 @@ func TestSweepOfTelemetryAndRedis(t *testing.T) {
 				t.Errorf("prompts are sent: %v", shows)
 			}
 			if len(collector.names()) < 40 || len(collector.logs) < 40 || len(collector.metrics) < 10 || len(server.everything()) < 500 {
-				t.Errorf("too little was swept: %d spans, %d log records, %d metrics, %d bytes of Redis", len(collector.names()), len(collector.logs), len(collector.metrics), len(server.everything()))
+				t.Errorf("too little was swept: %d spans, %d log records, %d metrics, %d bytes of Redis", len(collector.names()), len(collector.logs),
+					len(collector.metrics), len(server.everything()))
 			}
 		})
 	}

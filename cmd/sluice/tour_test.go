@@ -33,10 +33,13 @@ func tour(t *testing.T, page, heading string) string {
 	}
 	text := script.String()
 	for old, now := range map[string]string{
-		"mkdir -p trial && go build -o trial ./cmd/sluice && cd trial\n": `mkdir -p trial && ln -s "$(command -v sluice)" trial/sluice && cd trial` + "\n",
-		"PORT=8080 ADMIN=8081 SERVICE=9000\n":                            "PORT=" + fmt.Sprint(limittest.FreePort(t)) + " ADMIN=" + fmt.Sprint(limittest.FreePort(t)) + " SERVICE=" + fmt.Sprint(limittest.FreePort(t)) + "\n",
-		"> service.log 2>&1 &\n":                                         "> service.log 2>&1 &\nuntil curl -s -o first.txt http://127.0.0.1:$SERVICE/; do sleep 0.1; done\n",
-		"| grep -E 'SUCCEEDED|FAILED'; do sleep 1":                       "| grep -E 'SUCCEEDED|FAILED'; do sleep 0.1",
+		"mkdir -p trial && go build -o trial ./cmd/sluice && cd trial\n": `mkdir -p trial && ln -s "$(command -v sluice)" trial/sluice ` +
+			`&& cd trial` + "\n",
+		"PORT=8080 ADMIN=8081 SERVICE=9000\n": "PORT=" + fmt.Sprint(limittest.FreePort(t)) + " ADMIN=" +
+			fmt.Sprint(limittest.FreePort(t)) + " SERVICE=" + fmt.Sprint(limittest.FreePort(t)) + "\n",
+		"> service.log 2>&1 &\n": "> service.log 2>&1 &\nuntil curl -s -o first.txt http://127.0.0.1:$SERVICE/; do sleep " +
+			"0.1; done\n",
+		"| grep -E 'SUCCEEDED|FAILED'; do sleep 1": "| grep -E 'SUCCEEDED|FAILED'; do sleep 0.1",
 	} {
 		if strings.Count(text, old) != 1 {
 			t.Fatalf("the tour lacks %q, or has it twice", old)
@@ -131,10 +134,12 @@ func TestTheFirstHour(t *testing.T) {
 		environ = append(environ, "PATH="+filepath.Join(sdk, "openai", "bin")+":"+os.Getenv("PATH"))
 	}
 	gateway := fmt.Sprint(limittest.FreePort(t))
-	script = strings.NewReplacer("127.0.0.1:9000", "127.0.0.1:"+fmt.Sprint(limittest.FreePort(t)), "127.0.0.1:8080", "127.0.0.1:"+gateway, "/team-key\n", "/team-key --silence 1s\n").Replace(script)
+	script = strings.NewReplacer("127.0.0.1:9000", "127.0.0.1:"+fmt.Sprint(limittest.FreePort(t)), "127.0.0.1:8080", "127.0.0.1:"+gateway,
+		"/team-key\n", "/team-key --silence 1s\n").Replace(script)
 	said, dir := runScript(t, script+"\nsluice usage\n", append(environ, "SLUICE_LISTEN=127.0.0.1:"+gateway)...)
 	for _, want := range []string{
-		"\n# team search: 1 key,", "\nok: the service, account main, ", "\nok: a POST without an answer is sent once\n", `"finish_reason":"stop"`, "search  in all",
+		"\n# team search: 1 key,", "\nok: the service, account main, ", "\nok: a POST without an answer is sent once\n",
+		`"finish_reason":"stop"`, "search  in all",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the first hour never prints %q; it said\n%s", want, said)
@@ -152,7 +157,8 @@ func TestTourOfMoney(t *testing.T) {
 	t.Parallel()
 	said, _ := runTour(t, "docs/money.md", "Try it")
 	for _, want := range []string{
-		"cache hit input tokens", "thinking output tokens", "images up to 1048576 pixels,1,piece,0.14,0.14", "\nno difference\n", "the bill is for account simulated-account\n",
+		"cache hit input tokens", "thinking output tokens", "images up to 1048576 pixels,1,piece,0.14,0.14", "\nno difference\n",
+		"the bill is for account simulated-account\n",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the tour never prints %q; it said\n%s", want, said)
@@ -165,7 +171,8 @@ func TestTourOfAccounts(t *testing.T) {
 	t.Parallel()
 	said, _ := runTour(t, "docs/accounts.md", "Try it")
 	for _, want := range []string{
-		"# account spare: http://127.0.0.1:", `sluice_account_failovers_total{account="main",reason="throttled"} 1`, "account main: cooling since ", `: Throttling.RateQuota; "llm-max" until `,
+		"# account spare: http://127.0.0.1:", `sluice_account_failovers_total{account="main",reason="throttled"} 1`,
+		"account main: cooling since ", `: Throttling.RateQuota; "llm-max" until `,
 		"account main: ok;", "account main: draining;", `"task_status":"SUCCEEDED"`, "\nspare /api/v1/services/aigc/text-generation/generation\n",
 	} {
 		if !strings.Contains(said, want) {
@@ -237,7 +244,8 @@ func curl(args []string) error {
 	}
 	size, err := io.Copy(out, answer.Body)
 	fmt.Print(strings.NewReplacer(
-		"%{http_code}", strconv.Itoa(answer.StatusCode), "%{content_type}", answer.Header.Get("Content-Type"), "%{size_download}", strconv.FormatInt(size, 10),
+		"%{http_code}", strconv.Itoa(answer.StatusCode), "%{content_type}", answer.Header.Get("Content-Type"), "%{size_download}",
+		strconv.FormatInt(size, 10),
 	).Replace(after))
 	return err
 }

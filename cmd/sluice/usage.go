@@ -120,7 +120,8 @@ func (u usageCommand) span(now time.Time) (from, to string, err error) {
 		from = to
 	}
 	if _, ok := limit.Days(from, to); !ok {
-		return "", "", errors.New("--from, --to, --days: allowed: days such as " + now.Format(time.DateOnly) + ", --from not after --to, at most 400 days")
+		return "", "", errors.New("--from, --to, --days: allowed: days such as " + now.Format(time.DateOnly) +
+			", --from not after --to, at most 400 days")
 	}
 	return from, to, nil
 }
@@ -153,7 +154,9 @@ func (u usageCommand) readLedger(ctx context.Context, s settings.Settings, from,
 	}
 	report = admin.NewUsageReport(in, from, to, rows, u.kinds())
 	inForce := store.InForce(ctx, directoryStore(s, client), file, time.Now())
-	return report, report.AddLimits(ctx, inForce, u.Team, func(ctx context.Context, t *teams.Team, k limit.ScopeKind, at time.Time) ([]limit.Standing, error) {
+	return report, report.AddLimits(ctx, inForce, u.Team, func(ctx context.Context, t *teams.Team, k limit.ScopeKind,
+		at time.Time,
+	) ([]limit.Standing, error) {
 		return balances.LookInside(ctx, t, k, at)
 	})
 }

@@ -34,10 +34,12 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	adjust := func(delta string) outcome {
 		return command(t.Context(), environ, "adjust", "--team", "search", "--unit", "tokens", "--delta="+delta, "--reason", "counted twice")
 	}
-	if got := adjust("-40"); got.code != 0 || !strings.Contains(got.stdout, "tokens of team search by -40: day 60, was 100; month 60, was 100") {
+	if got := adjust("-40"); got.code != 0 || !strings.Contains(got.stdout,
+		"tokens of team search by -40: day 60, was 100; month 60, was 100") {
 		t.Errorf("%+v", got)
 	}
-	if got := adjust("-61"); got.code != exitFailure || !strings.Contains(got.stderr, "the team used less this month than is given back, and nothing was changed; got -61; allowed: at least -60") {
+	if got := adjust("-61"); got.code != exitFailure || !strings.Contains(got.stderr,
+		"the team used less this month than is given back, and nothing was changed; got -61; allowed: at least -60") {
 		t.Errorf("%+v", got)
 	}
 	if got := adjust("5"); got.code != 0 {
@@ -51,26 +53,34 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 	}{
 		{[]string{"--delta=7", "--day=2026-02-30"}, exitFaulty, "--day: allowed: a day such as "},
 		{[]string{"--delta=7", "--account=EU"}, exitFaulty, "--account: allowed: an id as in the accounts file, such as main"},
-		{[]string{"--delta=7", "--account=eu", "--day=" + past}, exitFaulty, "--account: allowed: main, which the accounts file or the ledger of team search has"},
+		{[]string{"--delta=7", "--account=eu", "--day=" + past}, exitFaulty,
+			"--account: allowed: main, which the accounts file or the ledger of team search has"},
 		{[]string{filed, "--delta=7", "--account=us", "--day=" + past}, exitFaulty, "--account: allowed: b, eu, main, which"},
-		{[]string{filed, "--delta=7", "--account=eu", "--day=" + past}, exitClean, "tokens of team search by 7 on account eu: " + past + " 7, was 0\n"},
-		{[]string{"--delta=-8", "--account=eu", "--day=" + past}, exitFailure, "the team used less on " + past + " on account eu than is given back, and nothing was changed; got -8; allowed: at least -7"},
-		{[]string{"--delta=7", "--account=us", "--day=" + past}, exitFaulty, "--account: allowed: eu, main, which the accounts file or the ledger of team search has"},
+		{[]string{filed, "--delta=7", "--account=eu", "--day=" + past}, exitClean,
+			"tokens of team search by 7 on account eu: " + past + " 7, was 0\n"},
+		{[]string{"--delta=-8", "--account=eu", "--day=" + past}, exitFailure,
+			"the team used less on " + past + " on account eu than is given back, and nothing was changed; got -8; allowed: at least -7"},
+		{[]string{"--delta=7", "--account=us", "--day=" + past}, exitFaulty,
+			"--account: allowed: eu, main, which the accounts file or the ledger of team search has"},
 	} {
 		environ := environ
 		if tt.args[0] == filed {
 			environ, tt.args = append(environ[:1:1], filed), tt.args[1:]
 		}
-		got := command(t.Context(), environ, append([]string{"adjust", "--team", "search", "--unit", "tokens", "--reason", "counted twice"}, tt.args...)...)
+		got := command(t.Context(), environ, append([]string{"adjust", "--team", "search", "--unit", "tokens", "--reason", "counted twice"},
+			tt.args...)...)
 		if got.code != tt.code || !strings.Contains(got.text(), tt.want) {
 			t.Errorf("%s: %+v", tt.args, got)
 		}
 	}
-	if got := command(t.Context(), environ, "usage", "--from", past, "--to", past, "--by", "account", "--csv"); !strings.Contains(got.stdout, past+",eu,tokens,7,0\n") {
+	if got := command(t.Context(), environ, "usage", "--from", past, "--to", past, "--by", "account", "--csv"); !strings.Contains(got.stdout,
+		past+",eu,tokens,7,0\n") {
 		t.Errorf("%+v", got)
 	}
 	audit := command(t.Context(), environ, "audit", "--json").stdout
-	if strings.Count(audit, `"what":"usage.adjust","team":"search","reason":"counted twice"`) != 5 || strings.Count(audit, `"what":"usage.adjust.refused"`) != 2 || strings.Count(audit, `"what":"usage.adjust.posted"`) != 3 || !strings.Contains(audit, `"day":"`+past+`"`) {
+	if strings.Count(audit, `"what":"usage.adjust","team":"search","reason":"counted twice"`) != 5 ||
+		strings.Count(audit, `"what":"usage.adjust.refused"`) != 2 || strings.Count(audit, `"what":"usage.adjust.posted"`) != 3 ||
+		!strings.Contains(audit, `"day":"`+past+`"`) {
 		t.Errorf("the audit is\n%s", audit)
 	}
 	if proof := command(t.Context(), environ, "audit", "--verify"); proof.code != exitClean {
@@ -112,7 +122,8 @@ func TestUsageOfLimitsOfKeys(t *testing.T) {
 			}
 			environ := append(variables, "SLUICE_ADMIN_LISTEN="+c.process.listeners.admin.Addr().String())
 			midnight := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1).Format(time.RFC3339)
-			for _, line := range []string{"search, key 7f3k9q2m4x1c, images a day: 1 left of 2, 0 used, 1 held, until " + midnight, "search, key 7f3k9q2m4x1c, requests per 1h: 4 left of 5, 1 used, 0 held, full at "} {
+			for _, line := range []string{"search, key 7f3k9q2m4x1c, images a day: 1 left of 2, 0 used, 1 held, until " + midnight,
+				"search, key 7f3k9q2m4x1c, requests per 1h: 4 left of 5, 1 used, 0 held, full at "} {
 				if got := command(t.Context(), environ, "usage"); got.code != exitClean || !strings.Contains(got.stdout, "\n"+line) {
 					t.Errorf("%q is not in %+v", line, got)
 				}
@@ -150,12 +161,14 @@ func TestLedgerInRedis(t *testing.T) {
 		return string(text)
 	}
 	ask(http.MethodPost, textURL, demoText)
-	server.do("HSET", "sl1:{other}:use:"+time.Now().UTC().Format("20060102"), "day", time.Now().UTC().Format("20060102"), "llm-plus|text|tokens", 7)
+	server.do("HSET", "sl1:{other}:use:"+time.Now().UTC().Format("20060102"), "day", time.Now().UTC().Format("20060102"),
+		"llm-plus|text|tokens", 7)
 	var theirs struct {
 		Ledger []limit.Entry `json:"ledger"`
 	}
 	for deadline := time.Now().Add(patience); len(theirs.Ledger) < 2; time.Sleep(time.Millisecond) { // settlements gather first
-		if err := json.Unmarshal([]byte(ask(http.MethodGet, "/sluice/v1/usage?days=400", "")), &theirs); err != nil || time.Now().After(deadline) {
+		if err := json.Unmarshal([]byte(ask(http.MethodGet, "/sluice/v1/usage?days=400", "")), &theirs); err != nil ||
+			time.Now().After(deadline) {
 			t.Fatalf("%v, %v", theirs, err)
 		}
 	}
@@ -181,9 +194,11 @@ func TestUsageByTag(t *testing.T) {
 		"alpha||tokens", 7, "alpha||tokens|estimated", 2, "beta||spend", 1_500_000_000)
 	date := time.Now().UTC().Format(time.DateOnly)
 	for form, want := range map[string]string{
-		"--csv":  "team,day,tag,unit,used,estimated\nsearch," + date + ",alpha,tokens,7,2\nsearch," + date + ",beta,spend,1.5,0\n",
-		"--json": `"rows":[{"team":"search","day":"` + date + `","tag":"alpha","unit":"tokens","used":7,"estimated":2},{"team":"search","day":"` + date + `","tag":"beta","unit":"spend","used":1.5,"estimated":0}]}`,
-		"":       "TEAM    DAY         TAG    UNIT    USED  ESTIMATED\nsearch  " + date + "  alpha  tokens  7     2\n",
+		"--csv": "team,day,tag,unit,used,estimated\nsearch," + date + ",alpha,tokens,7,2\nsearch," + date + ",beta,spend,1.5,0\n",
+		"--json": `"rows":[{"team":"search","day":"` + date +
+			`","tag":"alpha","unit":"tokens","used":7,"estimated":2},{"team":"search","day":"` + date +
+			`","tag":"beta","unit":"spend","used":1.5,"estimated":0}]}`,
+		"": "TEAM    DAY         TAG    UNIT    USED  ESTIMATED\nsearch  " + date + "  alpha  tokens  7     2\n",
 	} {
 		args := []string{"usage", "--tags"}
 		if form != "" {

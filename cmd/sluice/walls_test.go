@@ -46,7 +46,8 @@ func TestPackagesHaveWalls(t *testing.T) {
 	t.Parallel()
 	for pkg, files := range filesByPackage(t) {
 		allowed := wallsOf(len(files))
-		allowed.knot, allowed.lines, allowed.methods = max(allowed.knot, beyond[pkg].knot), max(allowed.lines, beyond[pkg].lines), beyond[pkg].methods
+		allowed.knot, allowed.lines, allowed.methods = max(allowed.knot, beyond[pkg].knot), max(allowed.lines, beyond[pkg].lines),
+			beyond[pkg].methods
 		if fault := mazeIn(files, allowed); fault != "" {
 			t.Errorf("%s: %s", pkg, fault)
 		}

@@ -39,7 +39,8 @@ type watched struct {
 // watchFiles starts a watch of a teams file, and of a key file if there is one, whose contents are already in force.
 func watchFiles(t *testing.T, teamsPath, keyPath string) *watched {
 	t.Helper()
-	return watchSettings(t, settings.Settings{TeamsFile: teamsPath, UpstreamKeyFile: keyPath, UpstreamKey: "sk-first", TeamsPoll: 500 * time.Millisecond})
+	return watchSettings(t, settings.Settings{TeamsFile: teamsPath, UpstreamKeyFile: keyPath, UpstreamKey: "sk-first",
+		TeamsPoll: 500 * time.Millisecond})
 }
 
 // watchSettings starts a watch of the files that settings name.

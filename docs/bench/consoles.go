@@ -47,9 +47,15 @@ func consoles(w *world, g *gateway) ([]float64, error) {
 }
 
 var consoleColumns = []column{
-	{"p50 µs, none", 0, false}, {"fifty", 0, false}, {"fifty ÷ none", 2, false},
-	{"p99 µs, none", 0, false}, {"fifty", 0, false}, {"fifty ÷ none", 2, false},
-	{"CPU µs/request, none", 1, false}, {"fifty", 1, false}, {"fifty ÷ none", 2, false},
+	{"p50 µs, none", 0, false},
+	{"fifty", 0, false},
+	{"fifty ÷ none", 2, false},
+	{"p99 µs, none", 0, false},
+	{"fifty", 0, false},
+	{"fifty ÷ none", 2, false},
+	{"CPU µs/request, none", 1, false},
+	{"fifty", 1, false},
+	{"fifty ÷ none", 2, false},
 }
 
 // besideConsoles returns p50, p99 and CPU of a request while n consoles are open.
@@ -66,7 +72,10 @@ func besideConsoles(w *world, g *gateway, n int) (figures [3]float64, err error)
 		return figures, err
 	}
 	used := g.CPU() - cpu
-	return [3]float64{microseconds(load.Quantile(took, 0.5)), microseconds(load.Quantile(took, 0.99)), microseconds(used) / float64(len(took)+w.clients)}, nil
+	return [3]float64{
+		microseconds(load.Quantile(took, 0.5)), microseconds(load.Quantile(took, 0.99)),
+		microseconds(used) / float64(len(took)+w.clients),
+	}, nil
 }
 
 // idleConsoles measures the cost of open consoles without requests.
@@ -89,7 +98,12 @@ func idleConsoles(w *world, g *gateway) ([]float64, error) {
 	return []float64{figures[0][0], figures[1][0], figures[0][1], figures[1][1]}, nil
 }
 
-var idleColumns = []column{{"wake-ups a second, none", 0, false}, {"fifty", 0, false}, {"CPU ms a second, none", 1, false}, {"fifty", 1, false}}
+var idleColumns = []column{
+	{"wake-ups a second, none", 0, false},
+	{"fifty", 0, false},
+	{"CPU ms a second, none", 1, false},
+	{"fifty", 1, false},
+}
 
 // openLive opens the live parts of n consoles and reads their events, until stop is called.
 func openLive(address string, n int) (stop func(), err error) {
@@ -151,7 +165,8 @@ func awaitSums(address string) error {
 	}
 	from := time.Now().UTC().AddDate(0, 0, -390).Format(time.DateOnly)
 	for begun := time.Now(); time.Since(begun) < 5*time.Minute; time.Sleep(time.Second) {
-		request, err := http.NewRequest(http.MethodGet, "http://"+address+"/money?from="+from, http.NoBody) //nolint:noctx // on loopback it hardly waits
+		request, err := http.NewRequest(http.MethodGet, "http://"+address+"/money?from="+from,
+			http.NoBody) //nolint:noctx // on loopback it hardly waits
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,8 @@ func (w *world) start(ctx context.Context, g *gateway) (err error) {
 	if w.redis != nil {
 		env = append(env, "BENCH_REDIS=redis://"+w.redis.Address+"/0")
 	}
-	if err := os.MkdirAll(filepath.Join(w.work, "run", g.name), 0o750); err != nil { //nolint:gosec // a name is that of a script beside this file
+	if err := os.MkdirAll(filepath.Join(w.work, "run", g.name),
+		0o750); err != nil { //nolint:gosec // a name is that of a script beside this file
 		return err
 	}
 	consoles := g.name == "sluice-consoles"

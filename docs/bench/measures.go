@@ -34,25 +34,37 @@ var tasksAlone = []string{"nginx", "haproxy", "litellm", "bare-gogc400"} // pass
 
 var allMeasures = []measure{
 	{
-		name: "json", title: "1 KB JSON, closed loop", columns: []column{{"requests/s", 0, true}, {"CPU µs/request", 1, true}, {"of its core %", 0, false}},
-		turn: func(w *world, g *gateway) ([]float64, error) { return closed(w, g, g.requests.json, 1) },
+		name: "json", title: "1 KB JSON, closed loop", columns: []column{
+			{"requests/s", 0, true},
+			{"CPU µs/request", 1, true},
+			{"of its core %", 0, false},
+		}, turn: func(w *world, g *gateway) ([]float64, error) { return closed(w, g, g.requests.json, 1) },
 	},
 	{
 		name: "open", title: "1 KB JSON, open loop",
-		columns: []column{{"p50 µs", 0, false}, {"p99 µs", 0, false}, {"added p50 µs", 0, true}, {"added p99 µs", 0, true}, {"CPU µs/request", 1, true}},
-		turn:    open,
+		columns: []column{
+			{"p50 µs", 0, false},
+			{"p99 µs", 0, false},
+			{"added p50 µs", 0, true},
+			{"added p99 µs", 0, true},
+			{"CPU µs/request", 1, true},
+		},
+		turn: open,
 	},
 	{
-		name: "frames", title: "streams of 50 frames, one every 5 ms", columns: []column{{"frames/s", 0, false}, {"CPU µs/frame", 1, true}, {"of its core %", 0, false}},
-		turn: func(w *world, g *gateway) ([]float64, error) { return closed(w, g, g.requests.frames, servers.Frames) },
+		name: "frames", title: "streams of 50 frames, one every 5 ms",
+		columns: []column{{"frames/s", 0, false}, {"CPU µs/frame", 1, true}, {"of its core %", 0, false}},
+		turn:    func(w *world, g *gateway) ([]float64, error) { return closed(w, g, g.requests.frames, servers.Frames) },
 	},
 	{
-		name: "poll", title: "polls of a task that has ended, closed loop", columns: []column{{"requests/s", 0, true}, {"CPU µs/request", 1, true}, {"of its core %", 0, false}},
+		name: "poll", title: "polls of a task that has ended, closed loop",
+		columns: []column{{"requests/s", 0, true}, {"CPU µs/request", 1, true}, {"of its core %", 0, false}},
 		without: tasksAlone, with: []string{"handler"}, turn: poll,
 	},
 	{
-		name: "bodies", title: "16 bodies of 13 MB at once, three times", columns: []column{{"idle RSS MB", 0, false}, {"peak above it MB", 0, false}, {"of the bodies", 2, false}, {"MB/s", 0, true}},
-		fresh: true, turn: bodies,
+		name: "bodies", title: "16 bodies of 13 MB at once, three times",
+		columns: []column{{"idle RSS MB", 0, false}, {"peak above it MB", 0, false}, {"of the bodies", 2, false}, {"MB/s", 0, true}},
+		fresh:   true, turn: bodies,
 	},
 	{name: "streams-500", title: "500 streams, a frame a second each", columns: streamColumns, fresh: true, turn: streams(500)},
 	{

@@ -20,7 +20,8 @@ type options struct {
 
 func readOptions(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
-	gateways := flags.String("gateways", "bare,bare-gogc400,sluice,sluice-redis,nginx,haproxy,litellm", "which, in their order of turns; the first is the reference")
+	gateways := flags.String("gateways", "bare,bare-gogc400,sluice,sluice-redis,nginx,haproxy,litellm",
+		"which, in their order of turns; the first is the reference")
 	measures := flags.String("measures", "json,open,frames,poll,bodies,streams-500,streams-2000", "which")
 	seconds := flags.Float64("seconds", 3, "how long a gateway's turn in a round lasts")
 	flags.IntVar(&o.rounds, "rounds", 5, "how often each gateway has its turn")

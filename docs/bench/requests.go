@@ -67,5 +67,6 @@ func padded(body string, size int) string {
 }
 
 func post(path, more, body string) []byte {
-	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n%s%sContent-Length: %d\r\n\r\n%s", path, key, sdk, more, len(body), body)
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n%s%sContent-Length: %d\r\n\r\n%s", path, key, sdk,
+		more, len(body), body)
 }

@@ -10,7 +10,8 @@ import (
 
 // measureAll takes the measures in turn and prints their tables.
 func measureAll(ctx context.Context, o options) error {
-	w, err := build(ctx, o, slices.Contains(o.gateways, "sluice-redis") || slices.ContainsFunc(o.measures, func(name string) bool { return strings.HasSuffix(name, "consoles") }))
+	w, err := build(ctx, o, slices.Contains(o.gateways, "sluice-redis") ||
+		slices.ContainsFunc(o.measures, func(name string) bool { return strings.HasSuffix(name, "consoles") }))
 	defer func() { w.end() }()
 	if err != nil {
 		return err

@@ -37,7 +37,8 @@ func TestNumber(t *testing.T) {
 func TestRequestsAreComplete(t *testing.T) {
 	for name, requests := range map[string]requests{"service": serviceRequests(), "openai": openAIRequests()} {
 		for _, request := range [][]byte{requests.json, requests.frames, requests.idle} {
-			if _, body, _ := strings.Cut(string(request), "\r\n\r\n"); len(body) != 1024 || !strings.Contains(string(request), "Content-Length: 1024\r\n") {
+			if _, body, _ := strings.Cut(string(request), "\r\n\r\n"); len(body) != 1024 ||
+				!strings.Contains(string(request), "Content-Length: 1024\r\n") {
 				t.Errorf("%s: a body of %d bytes in %.200s", name, len(body), request)
 			}
 		}

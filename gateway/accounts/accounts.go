@@ -76,8 +76,8 @@ func New(config Config, set Set) *Pool {
 func (r *Pool) Now() *Snapshot { return r.now.Load() }
 
 // Replace replaces the accounts in force, which [Pool.Now] returns. Keys and addresses change for every request that has not been sent
-// yet, also for one that chooses from an earlier [Snapshot]. What is known of an account is kept, even if it is removed and comes back, and so
-// are its connections unless its address changes. Requests of a removed account go on. Calls MUST NOT overlap.
+// yet, also for one that chooses from an earlier [Snapshot]. What is known of an account is kept, even if it is removed and comes back,
+// and so are its connections unless its address changes. Requests of a removed account go on. Calls MUST NOT overlap.
 func (r *Pool) Replace(set Set) {
 	was, next := r.now.Load(), &Snapshot{pool: r, byID: map[string]*listed{}, known: map[string]*Account{}}
 	maps.Copy(next.known, was.known)
@@ -203,8 +203,9 @@ func (r *Pool) QueryRate(id string) int {
 	return 0
 }
 
-// Snapshot has the accounts of one version of the accounts file. It never changes, so that a request can use one version from its beginning to
-// its end, together with the matching teams file. Only the health, the key and the address of an account are always the newest.
+// Snapshot has the accounts of one version of the accounts file. It never changes, so that a request can use one version from its
+// beginning to its end, together with the matching teams file. Only the health, the key and the address of an account are always the
+// newest.
 type Snapshot struct {
 	pool    *Pool
 	list    []*listed // in the order of the file

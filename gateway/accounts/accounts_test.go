@@ -41,7 +41,8 @@ func setOf(t testing.TB, lines ...string) accounts.Set {
 func poolOf(t testing.TB, set accounts.Set, changes ...func(*accounts.Config)) (*accounts.Pool, *limittest.Clock) {
 	t.Helper()
 	clock := limittest.NewClock()
-	config := accounts.Config{Base: &url.URL{Scheme: "http", Host: "service.example", Path: "/api/v1"}, Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}
+	config := accounts.Config{Base: &url.URL{Scheme: "http", Host: "service.example", Path: "/api/v1"}, Now: clock.Now,
+		Logger: slog.New(slog.DiscardHandler)}
 	for _, change := range changes {
 		change(&config)
 	}
@@ -164,7 +165,8 @@ func TestARemovedAccountIsLoggedOnce(t *testing.T) {
 func TestStandingsHaveTheRatesAndQuotasOfTheFile(t *testing.T) {
 	r, _ := poolOf(t, setOf(t, "id: a, rates: [{requests: {per: 1s, limit: 5}}], quotas: {images: {day: 7}}", "id: b"))
 	s := r.Standings()
-	if len(s[0].Limits) != 1 || s[0].Limits[0].Rates[0].Limit != 5 || s[0].Quotas == nil || s[0].Quotas.Quotas[0].Limit != 7 || s[1].Limits != nil || s[1].Quotas != nil {
+	if len(s[0].Limits) != 1 || s[0].Limits[0].Rates[0].Limit != 5 || s[0].Quotas == nil || s[0].Quotas.Quotas[0].Limit != 7 ||
+		s[1].Limits != nil || s[1].Quotas != nil {
 		t.Errorf("%+v", s)
 	}
 }
@@ -229,7 +231,8 @@ func TestAChangedFileKeepsWhatIsKnown(t *testing.T) {
 	if _, choice := r.Choose(want); !choice.Probe || choice.Account.ID != "a" {
 		t.Errorf("another key is asked at once: %+v", choice)
 	}
-	for text, id := range map[string]string{"sk-canary-another-key": "a", "sk-canary-a-0123456789": "", "sk-canary-c-0123456789": "c", "": ""} {
+	for text, id := range map[string]string{"sk-canary-another-key": "a", "sk-canary-a-0123456789": "", "sk-canary-c-0123456789": "c",
+		"": ""} {
 		if got := r.WithKey(text); got != id {
 			t.Errorf("%q is the key of %q", text, got)
 		}
@@ -248,11 +251,13 @@ func TestARequestOutlivesItsAccount(t *testing.T) {
 	}))
 	defer server.Close()
 	r, _ := poolOf(t, setOf(t, "id: a, url: "+server.URL+"/api/v1", "id: b, weight: 0"), func(c *accounts.Config) {
-		c.Client = upstream.Config{ConnectTimeout: time.Minute, HeaderTimeout: time.Minute, IdleTimeout: time.Minute, DrainTime: time.Second, Now: time.Now}
+		c.Client = upstream.Config{ConnectTimeout: time.Minute, HeaderTimeout: time.Minute, IdleTimeout: time.Minute, DrainTime: time.Second,
+			Now: time.Now}
 	})
 	attempt, _ := r.Choose(want)
 	way := attempt.Way()
-	out := (&http.Request{Method: "GET", URL: way.Target("x"), Header: http.Header{"Authorization": {way.Authorization()}}}).WithContext(t.Context())
+	out := (&http.Request{Method: "GET", URL: way.Target("x"), Header: http.Header{"Authorization": {way.Authorization()}}}).
+		WithContext(t.Context())
 	got := make(chan string)
 	go func() {
 		resp, err := way.RoundTrip(out)
@@ -372,8 +377,8 @@ func BenchmarkOneOfFour(b *testing.B) {
 	}
 }
 
-// What is known of an account outlives its removal from the file: its pause, also one that is heard of meanwhile, its outage, and its requests.
-// Whoever chose it before is sent on with its newest key.
+// What is known of an account outlives its removal from the file: its pause, also one that is heard of meanwhile, its outage, and its
+// requests. Whoever chose it before is sent on with its newest key.
 func TestAnAccountThatComesBackIsTheSame(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -447,20 +452,22 @@ func TestAnAccountThatComesBackIsTold(t *testing.T) {
 		then   func(r *accounts.Pool)
 		told   int
 	}{
-		"a probe succeeds":            {throttled, 11 * time.Second, func(r *accounts.Pool) { end(r, worked) }, 1},
-		"a probe shows nothing":       {throttled, 11 * time.Second, func(r *accounts.Pool) { end(r, account.Answer{Sent: true, Status: 500}) }, 1},
-		"a probe's client left":       {throttled, 11 * time.Second, func(r *accounts.Pool) { a, _ := r.Choose(want); a.Drop() }, 1},
-		"a probe finds no room":       {throttled, 11 * time.Second, func(r *accounts.Pool) { a, _ := r.Choose(want); a.NoRoom(); a.Drop() }, 0},
-		"a probe works, and goes on":  {throttled, 11 * time.Second, func(r *accounts.Pool) { a, _ := r.Choose(want); a.Works() }, 1},
-		"a probe is throttled":        {throttled, 11 * time.Second, func(r *accounts.Pool) { end(r, throttled) }, 0},
-		"the account pays":            {account.Answer{Sent: true, Complete: true, Status: 400, Code: "Arrearage"}, 61 * time.Second, func(r *accounts.Pool) { end(r, worked) }, 1},
+		"a probe succeeds": {throttled, 11 * time.Second, func(r *accounts.Pool) { end(r, worked) }, 1},
+		"a probe shows nothing": {throttled, 11 * time.Second, func(r *accounts.Pool) { end(r, account.Answer{Sent: true, Status: 500}) },
+			1}, "a probe's client left": {throttled, 11 * time.Second, func(r *accounts.Pool) { a, _ := r.Choose(want); a.Drop() }, 1},
+		"a probe finds no room":      {throttled, 11 * time.Second, func(r *accounts.Pool) { a, _ := r.Choose(want); a.NoRoom(); a.Drop() }, 0},
+		"a probe works, and goes on": {throttled, 11 * time.Second, func(r *accounts.Pool) { a, _ := r.Choose(want); a.Works() }, 1},
+		"a probe is throttled":       {throttled, 11 * time.Second, func(r *accounts.Pool) { end(r, throttled) }, 0},
+		"the account pays": {account.Answer{Sent: true, Complete: true, Status: 400, Code: "Arrearage"}, 61 * time.Second,
+			func(r *accounts.Pool) { end(r, worked) }, 1},
 		"its key is refused again":    {refused, 61 * time.Second, func(r *accounts.Pool) { end(r, refused) }, 0},
 		"it has another key":          {refused, time.Second, func(r *accounts.Pool) { replaceKey(r) }, 1},
 		"it has another key, and was": {worked, time.Second, func(r *accounts.Pool) { replaceKey(r) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := 0
-			r, clock := poolOf(t, setOf(t, "id: a", `id: b, models: ["other"]`), func(c *accounts.Config) { c.Back = func(id string) { told += len(id) } })
+			r, clock := poolOf(t, setOf(t, "id: a", `id: b, models: ["other"]`),
+				func(c *accounts.Config) { c.Back = func(id string) { told += len(id) } })
 			end(r, tt.answer)
 			clock.Move(tt.after)
 			if tt.then(r); told != tt.told {

@@ -47,7 +47,8 @@ func NewRedis(client redis.Scripter, timeout time.Duration) *Redis { return &Red
 func (r *Redis) Share(ctx context.Context, p Pause) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return shareScript.Run(ctx, r.client, []string{coolingKey}, p.Account+" "+p.Model, p.Wait.Milliseconds(), p.Step.Milliseconds(), p.Why).Err()
+	return shareScript.Run(ctx, r.client, []string{coolingKey}, p.Account+" "+p.Model, p.Wait.Milliseconds(), p.Step.Milliseconds(),
+		p.Why).Err()
 }
 
 // Pauses returns the pauses that have not ended.

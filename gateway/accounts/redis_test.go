@@ -41,7 +41,8 @@ func TestPausesInRedis(t *testing.T) {
 			}
 			slices.SortFunc(list, func(x, y accounts.Pause) int { return int(x.Wait - y.Wait) })
 			m, other := list[0], list[1]
-			if m.Account != "a" || m.Model != "m" || m.Step != 2*time.Second || m.Why != "Throttling" || m.Wait > time.Minute || m.Wait < 50*time.Second {
+			if m.Account != "a" || m.Model != "m" || m.Step != 2*time.Second || m.Why != "Throttling" || m.Wait > time.Minute ||
+				m.Wait < 50*time.Second {
 				t.Errorf("%+v", m)
 			}
 			if other.Model != "a model of another name" || other.Why != "status 429" {

@@ -63,7 +63,8 @@ func TestABeginningMayRefuse(t *testing.T) {
 		{frame, false, true}, {frame[:12], true, true}, {":x\n\n" + frame[:12], true, true}, {":x\n\n" + frame, false, true},
 		{"event:error\ndata:{\"code\":\"Throttling\"}\n", true, true}, {"event:error\ndata:{\"code\":\"Throttling\"}\n\n", false, false},
 		{"event:error\n:HTTP_STATUS/400\ndata:{\"code\":\"InvalidParameter\"}\n\n", false, false},
-		{good, false, false}, {":x\n\n" + good, false, false}, {good + frame, false, false}, {frame + good, false, false}, {"data:{}\n\n", false, false},
+		{good, false, false}, {":x\n\n" + good, false, false}, {good + frame, false, false}, {frame + good, false, false},
+		{"data:{}\n\n", false, false},
 	} {
 		if got := accounts.MayRefuse(readingOf(sse, tt.text), tt.open); got != tt.may {
 			t.Errorf("%q, open %v: %v", tt.text, tt.open, got)
@@ -98,7 +99,8 @@ func TestARollDoesNotChange(t *testing.T) {
 	r.Replace(next)
 	old, _ := before.Choose(want)
 	young, _ := r.Now().Choose(want)
-	if old.ID != "a" || young.ID != "b" || old.Spec().Weight != 1 || old.Way().Authorization() != "Bearer sk-canary-next-0123456789" || inFlight(r) != "b:1 a:1" {
+	if old.ID != "a" || young.ID != "b" || old.Spec().Weight != 1 || old.Way().Authorization() != "Bearer sk-canary-next-0123456789" ||
+		inFlight(r) != "b:1 a:1" {
 		t.Errorf("%s and %s, in flight %s", old.ID, young.ID, inFlight(r))
 	}
 	if serving := before.Serving(want); len(serving) != 1 || serving[0].ID != "a" || r.Shown("") != "main" || r.Shown("b") != "b" {

@@ -30,7 +30,8 @@ func ask(deps admin.Deps, method, target string) *httptest.ResponseRecorder {
 
 func twoAccounts() []account.Standing {
 	return []account.Standing{
-		{ID: "main", State: account.OK, Weight: 3, InFlight: 2, Key: "…f00d"}, {ID: "spare", State: account.Out, Why: "Arrearage", Weight: 1, Key: "…beef"},
+		{ID: "main", State: account.OK, Weight: 3, InFlight: 2, Key: "…f00d"},
+		{ID: "spare", State: account.Out, Why: "Arrearage", Weight: 1, Key: "…beef"},
 	}
 }
 
@@ -55,10 +56,12 @@ func TestHealthAndReadiness(t *testing.T) {
 		{"a stopping process is healthy", "/healthz", admin.Deps{Ready: draining}, 200, "ok\n"},
 		{"but not ready", "/readyz", admin.Deps{Ready: draining}, 503, "not ready: stopping\n"},
 		{"what limps still serves", "/readyz", admin.Deps{Checks: unwell}, 200, "ready\n"},
-		{"but not without what it needs", "/readyz?verbose", admin.Deps{Checks: needed}, 503, "not ready: other digits\naccept: ok\ncurrency: other digits\n"},
+		{"but not without what it needs", "/readyz?verbose", admin.Deps{Checks: needed}, 503,
+			"not ready: other digits\naccept: ok\ncurrency: other digits\n"},
 		{"and says how", "/readyz?verbose", admin.Deps{Checks: unwell}, 200, "ready\nteams: the file is faulty\naccept: ok\n"},
-		{"the accounts behind it", "/readyz?verbose", admin.Deps{Checks: unwell, Standings: twoAccounts}, 200, "ready\nteams: the file is faulty\naccept: ok\n" +
-			"account main: ok; weight 3, 2 in flight, key …f00d\naccount spare: out: Arrearage; weight 1, 0 in flight, key …beef\n"},
+		{"the accounts behind it", "/readyz?verbose", admin.Deps{Checks: unwell, Standings: twoAccounts}, 200,
+			"ready\nteams: the file is faulty\naccept: ok\n" +
+				"account main: ok; weight 3, 2 in flight, key …f00d\naccount spare: out: Arrearage; weight 1, 0 in flight, key …beef\n"},
 		{"not without being asked", "/readyz", admin.Deps{Standings: twoAccounts}, 200, "ready\n"},
 		{"with a value too", "/healthz?verbose=1", admin.Deps{Checks: unwell}, 200, "ok\nteams: the file is faulty\naccept: ok\n"},
 	} {

@@ -30,8 +30,10 @@ func (box) Oldest(_ context.Context, hooks []event.Address) (map[event.Address]t
 // Deliveries are listed with their tries, and without what the event says.
 func TestDeliveriesAreListed(t *testing.T) {
 	at := time.UnixMilli(1764172800000).UTC()
-	e := event.Event{ID: event.ID{Owner: "search", Millis: at.UnixMilli()}, Type: event.TaskFailed, Time: at, Team: "search", Data: []byte(`"CANARY"`)}
-	file, err := teams.Parse([]byte("teams: [{id: search, keys: [{id: 7f3k9q2m4x1c, sha256: \"" + strings.Repeat("0a", 32) + "\"}], hooks: [{id: jobs, url: \"https://a.example\", events: [\"*\"], secret_file: s}]}, {id: shop}, {id: away}]\n" +
+	e := event.Event{ID: event.ID{Owner: "search", Millis: at.UnixMilli()}, Type: event.TaskFailed, Time: at, Team: "search",
+		Data: []byte(`"CANARY"`)}
+	file, err := teams.Parse([]byte("teams: [{id: search, keys: [{id: 7f3k9q2m4x1c, sha256: \"" + strings.Repeat("0a", 32) +
+		"\"}], hooks: [{id: jobs, url: \"https://a.example\", events: [\"*\"], secret_file: s}]}, {id: shop}, {id: away}]\n" +
 		"hooks: [{id: ops, url: \"https://a.example\", events: [\"*\"], kind: slack}]\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -44,22 +46,28 @@ func TestDeliveriesAreListed(t *testing.T) {
 			return nil, nil
 		}
 		return []event.Delivery{
-			{Event: e, To: event.Address{Owner: "search", Hook: "jobs"}, Path: "shots/42", State: event.Waiting, Tries: 1, Code: 503, Last: at, Next: at.Add(5 * time.Second)},
+			{Event: e, To: event.Address{Owner: "search", Hook: "jobs"}, Path: "shots/42", State: event.Waiting, Tries: 1, Code: 503, Last: at,
+				Next: at.Add(5 * time.Second)},
 			{Event: e, To: event.Address{Owner: event.Operators, Hook: "ops"}, State: event.Waiting},
 		}, nil
 	}}}
 	for query, want := range map[string]string{
-		"?team=search": `200 {"hooks":[{"owner":"search","hook":"jobs","oldest":"2025-11-26T16:00:00Z"},{"owner":"@operators","hook":"ops","oldest":null}],"data":[{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"search","hook":"jobs","path":"shots/42",` +
+		"?team=search": `200 {"hooks":[{"owner":"search","hook":"jobs","oldest":"2025-11-26T16:00:00Z"},{"owner":"@operators","hook":"ops",` +
+			`"oldest":null}],"data":[{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search",` +
+			`"owner":"search","hook":"jobs","path":"shots/42",` +
 			`"state":"waiting","tries":1,"last_status":503,"last_try":"2025-11-26T16:00:00Z","next_try":"2025-11-26T16:00:05Z"},` +
-			`{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"@operators","hook":"ops","state":"waiting","tries":0}]}`,
+			`{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"@operators",` +
+			`"hook":"ops","state":"waiting","tries":0}]}`,
 		"?team=search&hook=ops&state=waiting": `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":"2025-11-26T16:00:00Z"}],"data":[` +
-			`{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"@operators","hook":"ops","state":"waiting","tries":0}]}`,
-		"?team=search&state=delivered&event=" + e.ID.String(): `200 {"hooks":[{"owner":"search","hook":"jobs","oldest":"2025-11-26T16:00:00Z"},{"owner":"@operators","hook":"ops","oldest":null}],"data":[]}`,
-		"?team=shop&event=" + e.ID.String():                   `400 event: not an id of an event of this team`,
-		"?team=shop&state=late":                               `400 state: allowed: waiting, delivered or given_up`,
-		"?team=shop":                                          `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":"2025-11-26T16:00:00Z"}],"data":[]}`,
-		"?team=away":                                          `503 the deliveries are not known at the moment`,
-		"":                                                    `400 team: allowed: the id of a team, or @operators for the operators' own hooks`,
+			`{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"@operators",` +
+			`"hook":"ops","state":"waiting","tries":0}]}`,
+		"?team=search&state=delivered&event=" + e.ID.String(): `200 {"hooks":[{"owner":"search","hook":"jobs",` +
+			`"oldest":"2025-11-26T16:00:00Z"},{"owner":"@operators","hook":"ops","oldest":null}],"data":[]}`,
+		"?team=shop&event=" + e.ID.String(): `400 event: not an id of an event of this team`,
+		"?team=shop&state=late":             `400 state: allowed: waiting, delivered or given_up`,
+		"?team=shop":                        `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":"2025-11-26T16:00:00Z"}],"data":[]}`,
+		"?team=away":                        `503 the deliveries are not known at the moment`,
+		"":                                  `400 team: allowed: the id of a team, or @operators for the operators' own hooks`,
 	} {
 		w := httptest.NewRecorder()
 		admin.New(deps).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/events"+query, nil))

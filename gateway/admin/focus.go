@@ -122,12 +122,14 @@ func focusRow(units []UsageRow, currency, provider string) map[string]string {
 	}
 	measure := consumed(amounts)
 	word := capital(measure)
-	charge["ChargeCategory"], charge["ChargeFrequency"], charge["ChargeDescription"] = "Usage", "Usage-Based", Cell(service+" by "+string(row.Endpoint))
+	charge["ChargeCategory"], charge["ChargeFrequency"], charge["ChargeDescription"] = "Usage", "Usage-Based",
+		Cell(service+" by "+string(row.Endpoint))
 	if row.Kind != "" {
 		charge["ChargeDescription"] = Cell(strings.TrimSpace(service + " by " + string(row.Endpoint) + ", " + row.Kind + " " + row.Size))
 	}
 	charge["ListUnitPrice"] = unitPrice(row)
-	charge["ConsumedQuantity"], charge["ConsumedUnit"], charge["PricingQuantity"], charge["PricingUnit"] = amounts[measure], word, amounts[measure], word
+	charge["ConsumedQuantity"], charge["ConsumedUnit"], charge["PricingQuantity"], charge["PricingUnit"] = amounts[measure], word,
+		amounts[measure], word
 	return charge
 }
 

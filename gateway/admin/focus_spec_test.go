@@ -18,21 +18,27 @@ import (
 // What FOCUS 1.2 specifies for the columns that are written: those that every file must have, those that may be null, and forms.
 var (
 	focusMandatory = []string{
-		"BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart", "ChargeCategory", "ChargeClass", "ChargeDescription",
-		"ChargePeriodEnd", "ChargePeriodStart", "ContractedCost", "EffectiveCost", "InvoiceIssuerName", "ListCost", "PricingQuantity", "PricingUnit", "ProviderName", "PublisherName",
-		"ServiceCategory", "ServiceName",
+		"BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart", "ChargeCategory",
+		"ChargeClass", "ChargeDescription",
+		"ChargePeriodEnd", "ChargePeriodStart", "ContractedCost", "EffectiveCost", "InvoiceIssuerName", "ListCost", "PricingQuantity",
+		"PricingUnit", "ProviderName", "PublisherName", "ServiceCategory", "ServiceName",
 	}
-	focusNullable = []string{"BillingAccountName", "ChargeClass", "ChargeDescription", "ConsumedQuantity", "ConsumedUnit", "ListUnitPrice", "PricingQuantity", "PricingUnit", "SubAccountId", "SubAccountName", "x_Kind", "x_Size"}
+	focusNullable = []string{"BillingAccountName", "ChargeClass", "ChargeDescription", "ConsumedQuantity", "ConsumedUnit", "ListUnitPrice",
+		"PricingQuantity", "PricingUnit", "SubAccountId", "SubAccountName", "x_Kind", "x_Size"}
 
 	focusNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 	focusMoment = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$`)
 	focusForms  = map[string]*regexp.Regexp{
-		"BilledCost": focusNumber, "ContractedCost": focusNumber, "EffectiveCost": focusNumber, "ListCost": focusNumber, "PricingQuantity": focusNumber, "ListUnitPrice": focusNumber, "ConsumedQuantity": focusNumber,
+		"BilledCost": focusNumber, "ContractedCost": focusNumber, "EffectiveCost": focusNumber, "ListCost": focusNumber,
+		"PricingQuantity": focusNumber, "ListUnitPrice": focusNumber, "ConsumedQuantity": focusNumber,
 		"x_EstimatedCost": focusNumber, "x_Images": focusNumber, "x_Requests": focusNumber, "x_Tokens": focusNumber,
 		"BillingPeriodStart": focusMoment, "BillingPeriodEnd": focusMoment, "ChargePeriodStart": focusMoment, "ChargePeriodEnd": focusMoment,
-		"BillingCurrency": regexp.MustCompile(`^[A-Z]{3}$`), "ChargeCategory": regexp.MustCompile(`^(Usage|Purchase|Tax|Credit|Adjustment)$`), "ChargeClass": regexp.MustCompile(`^Correction$`),
-		"ChargeFrequency": regexp.MustCompile(`^(One-Time|Recurring|Usage-Based)$`), "ServiceCategory": regexp.MustCompile(`^AI and Machine Learning$`),
-		"ServiceSubcategory": regexp.MustCompile(`^Generative AI$`), "PricingUnit": regexp.MustCompile(`^(Images|Tokens|Requests)$`), "ConsumedUnit": regexp.MustCompile(`^(Images|Tokens|Requests)$`),
+		"BillingCurrency": regexp.MustCompile(`^[A-Z]{3}$`), "ChargeCategory": regexp.MustCompile(`^(Usage|Purchase|Tax|Credit|Adjustment)$`),
+		"ChargeClass":        regexp.MustCompile(`^Correction$`),
+		"ChargeFrequency":    regexp.MustCompile(`^(One-Time|Recurring|Usage-Based)$`),
+		"ServiceCategory":    regexp.MustCompile(`^AI and Machine Learning$`),
+		"ServiceSubcategory": regexp.MustCompile(`^Generative AI$`), "PricingUnit": regexp.MustCompile(`^(Images|Tokens|Requests)$`),
+		"ConsumedUnit": regexp.MustCompile(`^(Images|Tokens|Requests)$`),
 	}
 )
 
@@ -43,14 +49,18 @@ func TestFocusFollowsItsSpecification(t *testing.T) {
 			t.Errorf("%s is mandatory", column)
 		}
 	}
-	if own := slices.IndexFunc(focusColumns, func(c string) bool { return strings.HasPrefix(c, "x_") }); !slices.IsSorted(focusColumns[:own]) || !slices.IsSorted(focusColumns[own:]) {
+	if own := slices.IndexFunc(focusColumns, func(c string) bool {
+		return strings.HasPrefix(c, "x_")
+	}); !slices.IsSorted(focusColumns[:own]) || !slices.IsSorted(focusColumns[own:]) {
 		t.Error("own columns come last, and both kinds in order")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var rows []limit.Row
 		for day := range rapid.IntRange(1, 3).Draw(t, "days") {
-			row := limit.Row{Team: "search", Day: 20261129 + day, Model: rapid.SampledFrom([]string{"", "llm", "=1", "adjustment", "other"}).Draw(t, "model"), Endpoint: rapid.SampledFrom(policy.Endpoints).Draw(t, "endpoint")}
-			row.Used = limit.Amounts{rapid.Int64Range(0, 3).Draw(t, "requests"), rapid.Int64Range(-9, 9).Draw(t, "tokens"), rapid.Int64Range(-1, 3).Draw(t, "images"), rapid.Int64Range(-5e9, 5e9).Draw(t, "spend")}
+			row := limit.Row{Team: "search", Day: 20261129 + day, Model: rapid.SampledFrom([]string{"", "llm", "=1", "adjustment", "other"}).
+				Draw(t, "model"), Endpoint: rapid.SampledFrom(policy.Endpoints).Draw(t, "endpoint")}
+			row.Used = limit.Amounts{rapid.Int64Range(0, 3).Draw(t, "requests"), rapid.Int64Range(-9, 9).Draw(t, "tokens"),
+				rapid.Int64Range(-1, 3).Draw(t, "images"), rapid.Int64Range(-5e9, 5e9).Draw(t, "spend")}
 			rows = append(rows, row)
 		}
 		var out bytes.Buffer

@@ -12,7 +12,8 @@ import (
 // A host name that an attacker points at the listener's address (DNS rebinding) is refused.
 func TestTheAdminListenerAnswersItsOwnNames(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("sluice_requests")) })
-	handler := admin.New(admin.Deps{Ready: func() error { return nil }, Metrics: page, Pprof: true, Hosts: []string{"sluice", "sluice.monitoring.svc"}})
+	handler := admin.New(admin.Deps{Ready: func() error { return nil }, Metrics: page, Pprof: true,
+		Hosts: []string{"sluice", "sluice.monitoring.svc"}})
 	for _, tt := range []struct {
 		host string
 		want int

@@ -22,7 +22,8 @@ import (
 
 // Raises stand in the report of the use, each with its quota's own amount, and as one line for each quota.
 func TestRaisesInTheReport(t *testing.T) {
-	file, err := teams.Parse([]byte("teams:\n  - {id: search, quotas: {images: {day: 500}, spend: {month: 2.5}}}\n  - {id: ads, quotas: {images: {day: 7}}}\n"))
+	file, err := teams.Parse([]byte("teams:\n  - {id: search, quotas: {images: {day: 500}, spend: {month: 2.5}}}\n  - {id: ads, quotas: " +
+		"{images: {day: 7}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,12 +32,13 @@ func TestRaisesInTheReport(t *testing.T) {
 		return teams.Raise{Team: team, Unit: unit, Period: period, Amount: amount, Until: until.Add(-before), Reason: reason}
 	}
 	file, _ = file.Raised([]teams.Raise{
-		of("ads", "images", "day", 1, 0, "x"), of("search", "images", "day", 500, 0, "launch"), of("search", "images", "day", 20, time.Hour, "a\u202eb"),
-		of("search", "spend", "month", teams.Nano/2, 0, "launch"),
+		of("ads", "images", "day", 1, 0, "x"), of("search", "images", "day", 500, 0, "launch"),
+		of("search", "images", "day", 20, time.Hour, "a\u202eb"), of("search", "spend", "month", teams.Nano/2, 0, "launch"),
 	}, until.Add(-2*time.Hour))
 	var b strings.Builder
 	var report, whole, none admin.UsageReport
-	if err := errors.Join(report.AddLimits(t.Context(), file, "search", nil), whole.AddLimits(t.Context(), file, "", nil), report.WriteText(&b, admin.ByModel)); err != nil {
+	if err := errors.Join(report.AddLimits(t.Context(), file, "search", nil), whole.AddLimits(t.Context(), file, "", nil),
+		report.WriteText(&b, admin.ByModel)); err != nil {
 		t.Fatal(err)
 	}
 	want := "\nsearch, images a day: 500 + 20 until 2026-11-22T23:00:00Z, a\\u202eb + 500 until 2026-11-23T00:00:00Z, launch" +
@@ -53,10 +55,12 @@ func TestRaisesInTheReport(t *testing.T) {
 		t.Errorf("without raises: %q, %v", b.String(), err)
 	}
 	w := httptest.NewRecorder()
-	handler := admin.New(admin.Deps{Ledger: func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil }, Currency: func() unit.Currency { return unit.Currency{} }, Teams: func() *teams.File { return file }, Ready: func() error { return nil }})
+	handler := admin.New(admin.Deps{Ledger: func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil },
+		Currency: func() unit.Currency { return unit.Currency{} }, Teams: func() *teams.File { return file }, Ready: func() error { return nil }})
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/usage?team=ads", http.NoBody))
 	var got admin.UsageReport
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Raises) != 1 || got.Raises[0].Base != "7" || got.Raises[0].Amount != "1" {
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Raises) != 1 || got.Raises[0].Base != "7" ||
+		got.Raises[0].Amount != "1" {
 		t.Errorf("%v: %s", err, w.Body)
 	}
 }
@@ -76,12 +80,14 @@ func TestLimitsOfKeysInTheReport(t *testing.T) {
 		asked += team.ID + " " + k.String() + " "
 		return []limit.Standing{
 			{Of: "7f3k9q2m4x1c", Unit: unit.NameRequests, Per: "1m", Limit: 60, Used: 10, Left: 50, Reset: 10 * time.Second},
-			{Of: "7f3k9q2m4x1c", Unit: unit.NameSpend, Period: teams.PeriodMonth, Per: "month", Limit: 2_500_000_000, Used: teams.Nano, Held: 500_000_000, Left: teams.Nano, Reset: time.Hour},
+			{Of: "7f3k9q2m4x1c", Unit: unit.NameSpend, Period: teams.PeriodMonth, Per: "month", Limit: 2_500_000_000, Used: teams.Nano,
+				Held: 500_000_000, Left: teams.Nano, Reset: time.Hour},
 		}, nil
 	}
 	handler := admin.New(admin.Deps{
-		Ledger: func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil }, Currency: func() unit.Currency { return unit.Currency{} },
-		Teams: func() *teams.File { return file }, Inside: inside, Ready: func() error { return nil },
+		Ledger:   func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil },
+		Currency: func() unit.Currency { return unit.Currency{} },
+		Teams:    func() *teams.File { return file }, Inside: inside, Ready: func() error { return nil },
 	})
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/usage", http.NoBody))
@@ -89,7 +95,8 @@ func TestLimitsOfKeysInTheReport(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Keys) != 2 || asked != "search key " {
 		t.Fatalf("%v, asked of %q: %s", err, asked, w.Body)
 	}
-	if k := got.Keys[1]; k.Team != "search" || k.Key != "7f3k9q2m4x1c" || k.Left != "1" || k.Held != "0.5" || k.Limit != "2.5" || k.Period != "month" {
+	if k := got.Keys[1]; k.Team != "search" || k.Key != "7f3k9q2m4x1c" || k.Left != "1" || k.Held != "0.5" || k.Limit != "2.5" ||
+		k.Period != "month" {
 		t.Errorf("%+v", k)
 	}
 	var b strings.Builder
@@ -105,13 +112,15 @@ func TestLimitsOfKeysInTheReport(t *testing.T) {
 		}
 	}
 	handler = admin.New(admin.Deps{
-		Ledger: func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil }, Currency: func() unit.Currency { return unit.Currency{} }, Teams: func() *teams.File { return file },
+		Ledger:   func(context.Context, limit.Query) ([]limit.Row, error) { return nil, nil },
+		Currency: func() unit.Currency { return unit.Currency{} }, Teams: func() *teams.File { return file },
 		Inside: func(context.Context, *teams.Team, limit.ScopeKind, time.Time) ([]limit.Standing, error) {
 			return nil, errors.New("Redis is away")
 		}, Ready: func() error { return nil },
 	})
 	w = httptest.NewRecorder()
-	if handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/usage", http.NoBody)); w.Code != http.StatusServiceUnavailable {
+	if handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/usage",
+		http.NoBody)); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d", w.Code)
 	}
 }
@@ -125,8 +134,9 @@ func TestTheLinesOfTheDocumentation(t *testing.T) {
 	midnight := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
 	key := limit.Standing{Unit: unit.NameImages, Period: teams.PeriodDay, Per: "day", Limit: 50, Used: 40, Held: 4, Left: 6, Reset: time.Hour}
 	u := admin.UsageReport{
-		Keys:   []admin.UsageKey{{Team: "search", Key: "7f3k9q2m4x1c", StandingEntry: key.Entry(unit.Nanos, midnight.Add(-time.Hour))}},
-		Raises: []admin.UsageRaise{{Team: "search", Unit: unit.NameImages, Period: teams.PeriodDay, Base: "500", Raised: limit.Raised{Amount: "500", Until: midnight, Reason: "launch"}}},
+		Keys: []admin.UsageKey{{Team: "search", Key: "7f3k9q2m4x1c", StandingEntry: key.Entry(unit.Nanos, midnight.Add(-time.Hour))}},
+		Raises: []admin.UsageRaise{{Team: "search", Unit: unit.NameImages, Period: teams.PeriodDay, Base: "500",
+			Raised: limit.Raised{Amount: "500", Until: midnight, Reason: "launch"}}},
 	}
 	var b strings.Builder
 	if err := u.WriteText(&b, admin.ByKey); err != nil {

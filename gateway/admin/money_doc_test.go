@@ -53,7 +53,8 @@ func TestTheExampleOfKinds(t *testing.T) {
 	for _, r := range moneyRequests {
 		p := moneyPrices[r.model]
 		bill, _ := price.Of(&p, &r.usage)
-		h := &limit.Hold{ID: r.model + now.String(), Team: team, Model: r.model, Endpoint: policy.EndpointText, Amounts: limit.AmountsOf(&bill), Lease: time.Minute}
+		h := &limit.Hold{ID: r.model + now.String(), Team: team, Model: r.model, Endpoint: policy.EndpointText, Amounts: limit.AmountsOf(&bill),
+			Lease: time.Minute}
 		if r.usage.Images > 0 {
 			h.Endpoint = policy.EndpointImage
 		}

@@ -69,7 +69,8 @@ type reconciled struct {
 	Unbilled    []cell                `json:"unbilled,omitempty"` // nor for these, without a line on the bill
 	Nameless    []cell                `json:"nameless,omitempty"` // nor for these, whose account has no valid id
 	Unused      []cell                `json:"unused,omitempty"`   // nor, for some unit, for these: no team used anything on those days
-	Credits     []cell                `json:"credits,omitempty"`  // corrected only in part, in some unit: the bill is below 0, and use cannot fall so far
+	// corrected only in part, in some unit: the bill is below 0, and use cannot fall so far
+	Credits []cell `json:"credits,omitempty"`
 }
 
 // cell is a day, and an account at the service if the bill has a column for it.
@@ -82,8 +83,9 @@ type cell struct {
 type sideSum struct {
 	Bill      json.Number `json:"bill"`
 	Ledger    json.Number `json:"ledger"`
-	Estimated json.Number `json:"estimated"`         // the ledger's estimated part
-	Rounded   json.Number `json:"rounded,omitempty"` // for money, by how much the ledger rounded requests up, which is no difference; absent: 0
+	Estimated json.Number `json:"estimated"` // the ledger's estimated part
+	// for money, by how much the ledger rounded requests up, which is no difference; absent: 0
+	Rounded json.Number `json:"rounded,omitempty"`
 }
 
 // difference is one item. The estimated part is that of its model and day, whatever the kind.
@@ -118,7 +120,8 @@ type correction struct {
 func (r *Reconciliation) document() *reconciled {
 	d := &reconciled{
 		Currency: r.Currency, From: r.From, To: r.To, Account: r.Account, Accounts: r.Accounts, Within: r.Within, Sums: map[unit.Name]sideSum{},
-		Differences: []difference{}, BillOnly: append([]string{}, r.BillOnly...), LedgerOnly: append([]string{}, r.LedgerOnly...), Corrections: []correction{},
+		Differences: []difference{}, BillOnly: append([]string{}, r.BillOnly...), LedgerOnly: append([]string{}, r.LedgerOnly...),
+		Corrections: []correction{},
 	}
 	for _, u := range r.units() {
 		name, number := unit.Names[u], func(a limit.Amounts) json.Number { return json.Number(r.Money.Written(unit.Names[u], a[u])) }
@@ -136,12 +139,16 @@ func (r *Reconciliation) document() *reconciled {
 		})
 	}
 	for _, c := range r.Corrections {
-		d.Corrections = append(d.Corrections, correction{c.Team, limit.DayText(c.Day), c.Account, c.Unit, json.Number(r.Money.Written(c.Unit, c.Delta))})
+		d.Corrections = append(d.Corrections, correction{
+			c.Team, limit.DayText(c.Day), c.Account, c.Unit,
+			json.Number(r.Money.Written(c.Unit, c.Delta)),
+		})
 	}
 	for _, day := range r.LeftOut {
 		d.LeftOut = append(d.LeftOut, limit.DayText(day))
 	}
-	d.Partial, d.Unbilled, d.Nameless, d.Unused, d.Credits = cellsOf(r.Partial), cellsOf(r.Unbilled), cellsOf(r.Nameless), cellsOf(r.Unused), cellsOf(r.Credits)
+	d.Partial, d.Unbilled, d.Nameless, d.Unused, d.Credits = cellsOf(r.Partial), cellsOf(r.Unbilled), cellsOf(r.Nameless), cellsOf(r.Unused),
+		cellsOf(r.Credits)
 	return d
 }
 
@@ -160,7 +167,8 @@ func (r *Reconciliation) money(n int64) string { return r.Money.Written(unit.Nam
 // WriteCSV writes a line for each difference.
 func (r *Reconciliation) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	heads := "day,model,kind,unit,bill_quantity,ledger_quantity,bill_amount,ledger_amount,estimated_quantity,estimated_amount,estimated_requests"
+	heads := "day,model,kind,unit,bill_quantity,ledger_quantity,bill_amount,ledger_amount," +
+		"estimated_quantity,estimated_amount,estimated_requests"
 	_ = out.Write(strings.Split(heads, ",")) // Error has it
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	for i := range r.Differences {
@@ -208,7 +216,8 @@ func (r *Reconciliation) writeCorrections(text io.Writer) {
 	writeCells(text, "Nothing is proposed for these, because the bill has only a part of them", r.Partial)
 	writeCells(text, "Nothing is proposed for these, which are not on the bill", r.Unbilled)
 	writeCells(text, "Nothing is proposed for these, whose account has no valid id: name it in the map", r.Nameless)
-	writeCells(text, "Nothing is proposed for these, because the ledger has no use by which to divide the surplus of the bill among teams", r.Unused)
+	writeCells(text, "Nothing is proposed for these, because the ledger has no use by which to divide the surplus of the bill among teams",
+		r.Unused)
 	writeCells(text, "These cannot become equal, because the bill is a credit, and use cannot fall below 0", r.Credits)
 	equal := "These would make the sums of each day equal"
 	if len(r.Partial)+len(r.Unbilled)+len(r.Nameless)+len(r.Unused)+len(r.Credits) > 0 {
@@ -260,7 +269,8 @@ func (r *Reconciliation) writeSums(w io.Writer) {
 	}
 	_ = out.Flush() // a builder never fails
 	if r.Rounded > 0 {
-		_, _ = fmt.Fprintf(w, "rounding of requests added at most %s to the ledger: up to that much less on the bill is not a difference\n", r.amount(r.Rounded))
+		_, _ = fmt.Fprintf(w, "rounding of requests added at most %s to the ledger: up to that much less on the bill is not a difference\n",
+			r.amount(r.Rounded))
 	}
 	_, _ = io.WriteString(w, "\n")
 }

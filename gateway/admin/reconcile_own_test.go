@@ -117,7 +117,8 @@ func TestRoundingOfRequests(t *testing.T) {
 	if err := errors.Join(r.WriteText(&text), r.WriteJSON(&doc)); err != nil || !r.Within {
 		t.Errorf("%v %+v", err, r)
 	}
-	for _, want := range []string{"rounding of requests added at most 0.000006 to the ledger: up to that much less on the bill is not a difference\n", `"rounded":0.000006`} {
+	for _, want := range []string{"rounding of requests added at most 0.000006 to the ledger: up to that much less on the bill is not a " +
+		"difference\n", `"rounded":0.000006`} {
 		if !bytes.Contains(append(text.Bytes(), doc.Bytes()...), []byte(want)) {
 			t.Errorf("no %s in\n%s%s", want, text.String(), doc.String())
 		}

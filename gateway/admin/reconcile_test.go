@@ -23,7 +23,8 @@ import (
 // reconciliationOf is a report of a bill that charges more than the ledger, with estimates and with models of one side.
 func reconciliationOf() *Reconciliation {
 	rows := []invoice.Use{
-		{Team: "search", Day: 20261121, Model: "llm-plus", Used: limit.Amounts{40, 100_000, 0, 250_000_000}, Estimated: limit.Amounts{31, 12_100, 0, 30_250_000}},
+		{Team: "search", Day: 20261121, Model: "llm-plus", Used: limit.Amounts{40, 100_000, 0, 250_000_000},
+			Estimated: limit.Amounts{31, 12_100, 0, 30_250_000}},
 		{Team: "search", Day: 20261121, Model: "p", Used: limit.Amounts{1, 0, 3, 600_000_000}},
 		{Team: "search", Day: 20261122, Model: "=ours", Used: limit.Amounts{1, 5, 0, 0}, Estimated: limit.Amounts{1, 5, 0, 0}},
 	}
@@ -33,7 +34,8 @@ func reconciliationOf() *Reconciliation {
 		{Day: 20261123, Model: "theirs", Kind: "cached"}:  {Quantity: 1000, Amount: 2_000_000},
 	}}
 	compared := invoice.Compare(sums, rows, big.NewRat(5, 1000))
-	return &Reconciliation{Report: compared, Currency: unit.Currency{Word: "CNY"}, From: "2026-11-21", To: "2026-11-23", Accounts: []string{"4711"}}
+	return &Reconciliation{Report: compared, Currency: unit.Currency{Word: "CNY"}, From: "2026-11-21", To: "2026-11-23",
+		Accounts: []string{"4711"}}
 }
 
 // The example of docs/money.md, whose model has no sign of a spreadsheet's formula.
@@ -67,10 +69,12 @@ func TestAReconciliationOfAnAccount(t *testing.T) {
 		if err := errors.Join(r.WriteText(&text), r.WriteJSON(&doc)); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(text.String(), " --day 2026-11-21 --account eu --unit "); got != want || strings.Contains(doc.String(), `"day":"2026-11-21","account":"eu","unit"`) != want {
+		if got := strings.Contains(text.String(), " --day 2026-11-21 --account eu --unit "); got != want ||
+			strings.Contains(doc.String(), `"day":"2026-11-21","account":"eu","unit"`) != want {
 			t.Errorf("account %q: %s\n%s", account, text.String(), doc.String())
 		}
-		if says := strings.Contains(text.String(), "the ledger is that of account "+account+"\n"); says != (account != "") || strings.Contains(doc.String(), `"account":"`+account+`"`) != (account != "") {
+		if says := strings.Contains(text.String(), "the ledger is that of account "+account+"\n"); says != (account != "") ||
+			strings.Contains(doc.String(), `"account":"`+account+`"`) != (account != "") {
 			t.Errorf("account %q: %s\n%s", account, text.String(), doc.String())
 		}
 	}
@@ -99,7 +103,8 @@ sluice adjust --team search --day 2026-11-21 --unit tokens --delta=2 --reason 'b
 	if !strings.HasSuffix(text.String(), want) || strings.Contains(text.String(), "\x1b") {
 		t.Errorf("%q", text.String())
 	}
-	if !strings.Contains(doc.String(), `"nameless":[{"day":"2026-11-21","account":"eu$(id)\u001b[2J"}]`) || strings.Contains(doc.String(), `"delta":5`) {
+	if !strings.Contains(doc.String(), `"nameless":[{"day":"2026-11-21","account":"eu$(id)\u001b[2J"}]`) ||
+		strings.Contains(doc.String(), `"delta":5`) {
 		t.Errorf("%s", doc.String())
 	}
 }
@@ -115,7 +120,8 @@ func TestPartsOfDays(t *testing.T) {
 	if err := errors.Join(r.WriteText(&text), r.WriteJSON(&doc)); err != nil {
 		t.Fatal(err)
 	}
-	const begins, ends = "the bill has only a part of these days in UTC, so they are left out: 2026-10-31\n", "\nNothing is proposed for these, because the bill has only a part of them:\n2026-11-30\n"
+	const begins, ends = "the bill has only a part of these days in UTC, so they are left out: 2026-10-31\n",
+		"\nNothing is proposed for these, because the bill has only a part of them:\n2026-11-30\n"
 	if got := text.String(); !strings.HasPrefix(got, begins) || !strings.HasSuffix(got, ends) {
 		t.Errorf("%s", got)
 	}
@@ -161,7 +167,8 @@ func TestAReconciliationForPrograms(t *testing.T) {
 2026-11-21,p,image,images,2,3,0.6,0.6,0,0,0
 `
 	const wantJSON = `{"currency":"CNY","from":"2026-11-21","to":"2026-11-23","accounts":["4711"],"within":false,"sums":{` +
-		`"images":{"bill":2,"ledger":3,"estimated":0},"spend":{"bill":0.883,"ledger":0.85,"estimated":0.03025},"tokens":{"bill":113400,"ledger":100005,"estimated":12105}},` +
+		`"images":{"bill":2,"ledger":3,"estimated":0},"spend":{"bill":0.883,"ledger":0.85,"estimated":0.03025},"tokens":{"bill":113400,` +
+		`"ledger":100005,"estimated":12105}},` +
 		`"differences":[{"day":"2026-11-21","model":"llm-plus","kind":"unknown","unit":"tokens","bill":{"quantity":112400,"amount":0.281},` +
 		`"ledger":{"quantity":100000,"amount":0.25},"estimated":{"quantity":12100,"amount":0.03025,"requests":31}},`
 	var csv, doc bytes.Buffer
@@ -205,9 +212,11 @@ func TestTheUseOfAReport(t *testing.T) {
 	}
 	uses, err := report.Uses()
 	want := []invoice.Use{
-		{Team: "ads", Day: 20261121, Model: "llm-max", Used: rows[0].Used, Estimated: rows[0].Estimated}, {Team: "ads", Day: 20261121, Model: "llm-max", Used: rows[1].Used},
+		{Team: "ads", Day: 20261121, Model: "llm-max", Used: rows[0].Used, Estimated: rows[0].Estimated},
+		{Team: "ads", Day: 20261121, Model: "llm-max", Used: rows[1].Used},
 		{Team: "ads", Day: 20261121, Account: "eu", Model: "llm-max", Used: rows[2].Used},
-		{Team: "ads", Day: 20261122, Model: "other", Used: rows[3].Used}, {Team: "shop", Day: 20261122, Model: limit.AdjustedModel, Correction: true, Used: rows[4].Used},
+		{Team: "ads", Day: 20261122, Model: "other", Used: rows[3].Used},
+		{Team: "shop", Day: 20261122, Model: limit.AdjustedModel, Correction: true, Used: rows[4].Used},
 	}
 	if diff := cmp.Diff(want, uses); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

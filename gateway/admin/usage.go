@@ -60,7 +60,8 @@ func (d Deps) usage(w http.ResponseWriter, r *http.Request) {
 	}
 	days, ok := limit.Days(from, to)
 	if !ok {
-		http.Error(w, "from and to: allowed: days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days", http.StatusBadRequest)
+		http.Error(w, "from and to: allowed: days such as "+today+", from not after to, at most "+strconv.Itoa(limit.LedgerDays)+" days",
+			http.StatusBadRequest)
 		return
 	}
 	by, known := limit.LedgerBy(q.Get("by"))

@@ -19,7 +19,8 @@ func usageOn(kinds bool, accounts ...string) UsageReport {
 	for i, account := range accounts {
 		used := price.Line{Kind: price.Input, Quantity: int64(i) + 1, Rate: 1_000_000_000, Amount: 1000}
 		rows = append(rows, limit.Row{
-			Team: "ads", Day: 20261121, Model: "m", Endpoint: "text", Account: account, Used: limit.Amounts{1, int64(i) + 1, 0, 1000}, Kinds: kindsOf(used),
+			Team: "ads", Day: 20261121, Model: "m", Endpoint: "text", Account: account, Used: limit.Amounts{1, int64(i) + 1, 0, 1000},
+			Kinds: kindsOf(used),
 		})
 	}
 	return NewUsageReport(unit.Currency{Word: "CNY"}, "2026-11-21", "2026-11-21", rows, kinds)
@@ -38,7 +39,8 @@ func TestAReportNamesAccountsWhereThereAreSome(t *testing.T) {
 		{ByModel, []string{"", "eu"}, "team,day,model,endpoint,account,unit,used,estimated", "main main main eu eu eu"},
 		{ByModel, []string{"eu"}, "team,day,model,endpoint,account,unit,used,estimated", "eu eu eu"},
 		{ByKind, []string{""}, "team,day,model,endpoint,kind,size,unit,used,estimated,price,spend,estimated_spend", ""},
-		{ByKind, []string{"", "eu"}, "team,day,model,endpoint,account,kind,size,unit,used,estimated,price,spend,estimated_spend", "main main eu eu"},
+		{ByKind, []string{"", "eu"}, "team,day,model,endpoint,account,kind,size,unit,used,estimated,price,spend,estimated_spend",
+			"main main eu eu"},
 		{ByAccountKind, []string{""}, "team,day,account,kind,size,unit,used,estimated,price,spend,estimated_spend", "main main"},
 		{ByAccount, []string{"main"}, "team,day,account,unit,used,estimated", "main main main"},
 	} {

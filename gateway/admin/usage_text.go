@@ -92,7 +92,8 @@ func (u *UsageReport) WriteCSV(w io.Writer, by Division) error {
 	for i := range u.Rows {
 		r := &u.Rows[i]
 		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
-		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, r.cells(columns, Cell, func(size string) string { return size }), amounts, by.amountsOf(r)))
+		_ = out.Write(slices.Concat([]string{Cell(r.Team), r.Day}, r.cells(columns, Cell, func(size string) string { return size }), amounts,
+			by.amountsOf(r)))
 	}
 	out.Flush()
 	return out.Error()
@@ -108,7 +109,8 @@ func (u *UsageReport) WriteTable(w io.Writer, by Division) error {
 	for i := range u.Rows {
 		r := &u.Rows[i]
 		amounts := []string{string(r.Unit), r.Used.String(), r.Estimated.String()}
-		_, _ = fmt.Fprintln(out, strings.Join(slices.Concat([]string{Printable(r.Team), r.Day}, r.cells(columns, Printable, price.SizeText), amounts, by.amountsOf(r)), "\t"))
+		_, _ = fmt.Fprintln(out, strings.Join(slices.Concat([]string{Printable(r.Team), r.Day}, r.cells(columns, Printable, price.SizeText),
+			amounts, by.amountsOf(r)), "\t"))
 		sums.add(u.Money, r)
 	}
 	for i := range sums {
@@ -145,7 +147,8 @@ func (u *UsageReport) keysText() (text string) {
 		if !slices.Contains(teams.Periods[:], teams.Period(k.Period)) {
 			per, until = "per "+k.Period, "full at"
 		}
-		text += fmt.Sprintf("\n%s, key %s, %s %s: %s left of %s, %s used, %s held, %s %s", Printable(k.Team), Printable(k.Key), k.Unit, per, k.Left, k.Limit, k.Used, k.Held, until, k.Reset)
+		text += fmt.Sprintf("\n%s, key %s, %s %s: %s left of %s, %s used, %s held, %s %s", Printable(k.Team), Printable(k.Key), k.Unit, per,
+			k.Left, k.Limit, k.Used, k.Held, until, k.Reset)
 	}
 	return text
 }
@@ -154,7 +157,8 @@ func (u *UsageReport) keysText() (text string) {
 func (u *UsageReport) raisesText() (text string) {
 	for i := range u.Raises {
 		a := &u.Raises[i]
-		if before := max(i-1, 0); i == 0 || u.Raises[before].Team != a.Team || u.Raises[before].Unit != a.Unit || u.Raises[before].Period != a.Period {
+		if before := max(i-1, 0); i == 0 || u.Raises[before].Team != a.Team || u.Raises[before].Unit != a.Unit ||
+			u.Raises[before].Period != a.Period {
 			text += fmt.Sprintf("\n%s, %s a %s: %s", Printable(a.Team), a.Unit, a.Period, a.Base)
 		}
 		text += fmt.Sprintf(" + %s until %s, %s", a.Amount, a.Until.Format(time.RFC3339), Printable(a.Reason))

@@ -33,7 +33,8 @@ func (u *UsageReport) Uses() (all []invoice.Use, err error) {
 			return nil, fmt.Errorf("row %d of the usage is not readable: %s %s %s", i+1, row.Day, row.Unit, row.Used)
 		}
 		use.Day = day[0]
-		if row.Spend != "" && row.Unit != unit.NameSpend && (!u.addAmount(&use.Used, unit.NameSpend, row.Spend) || !u.addAmount(&use.Estimated, unit.NameSpend, row.EstimatedSpend)) {
+		if row.Spend != "" && row.Unit != unit.NameSpend && (!u.addAmount(&use.Used, unit.NameSpend, row.Spend) ||
+			!u.addAmount(&use.Estimated, unit.NameSpend, row.EstimatedSpend)) {
 			return nil, fmt.Errorf("row %d of the usage is not readable: it costs %s", i+1, row.Spend)
 		}
 		if row.Unit == unit.NameRequests {

@@ -39,9 +39,11 @@ func TestATaskCostsByThePriceInItsClaim(t *testing.T) {
 		{"the answer's size", `"usage":{"image_count":2,"size":"1024*1024"}`, ours, 2 * 140, 3 * 500},
 		{"width and height, which the request called 2K", `"usage":{"image_count":2,"width":1024,"height":1025}`, ours, 2 * 500, 3 * 500},
 		{"the request's size", `"usage":{"image_count":2}`, ours, 2 * 500, 3 * 500},
-		{"an earlier version's", `"usage":{"image_count":2,"size":"1024*1024"}`, cache.Hold{ID: "h", Endpoint: "image", Images: 3, Price: 7}, 2 * 7, 3 * 7},
+		{"an earlier version's", `"usage":{"image_count":2,"size":"1024*1024"}`, cache.Hold{ID: "h", Endpoint: "image", Images: 3, Price: 7},
+			2 * 7, 3 * 7},
 		{"no price", `"usage":{"image_count":2}`, cache.Hold{ID: "h", Endpoint: "image", Images: 3}, 0, 0},
-		{"a later version's that cannot be read", `"usage":{"image_count":2}`, cache.Hold{ID: "h", Endpoint: "image", Images: 3, Price: 7, Whole: []byte(`[1]`)}, 2 * 7, 3 * 7},
+		{"a later version's that cannot be read", `"usage":{"image_count":2}`,
+			cache.Hold{ID: "h", Endpoint: "image", Images: 3, Price: 7, Whole: []byte(`[1]`)}, 2 * 7, 3 * 7},
 		{"a forwarded path", `"usage":{"image_count":2}`, cache.Hold{ID: "h", Endpoint: "other", Images: 3, Price: 7}, 0, 0},
 	} {
 		reading := readingOf(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"},` + tt.body + `}`)

@@ -23,10 +23,12 @@ func thePrice() *price.Price {
 // What a request is charged, and how that was determined, by the end of its exchange.
 func TestEndings(t *testing.T) {
 	const (
-		said    = `{"output":{"text":"forty letters, which are ten tokens or so","finish_reason":"stop"},"usage":{"input_tokens":7,"output_tokens":3}}`
+		said = `{"output":{"text":"forty letters, which are ten tokens or so","finish_reason":"stop"},"usage":{"input_tokens":7,` +
+			`"output_tokens":3}}`
 		silent  = `{"output":{"text":"forty letters, which are ten tokens or so","finish_reason":"stop"}}`
 		refused = `{"code":"Busy","message":"m"}`
-		made    = `{"output":{%s"choices":[{"finish_reason":"stop","message":{"content":[{"image":"https://pictures/1"}]}}]},"usage":{"image_count":1}}`
+		made    = `{"output":{%s"choices":[{"finish_reason":"stop","message":{"content":[{"image":"https://pictures/1"}]}}]},` +
+			`"usage":{"image_count":1}}`
 	)
 	text := Ending{Status: 200, Reached: true, Whole: true, Clean: true, Text: true, Held: limit.Amounts{1, 100, 0, 1000}, Input: 20}
 	cut := text
@@ -56,10 +58,12 @@ func TestEndings(t *testing.T) {
 	}{
 		{"an answer with usage", text, said, telemetry.FlagExact, limit.Amounts{1, 10, 0, 13}, "input 7 output 3"},
 		{"without usage", text, silent, telemetry.FlagEstimated, limit.Amounts{1, 30, 0, 40}, "input 20 output 10"},
-		{"a stream that is cut", cut, strings.Replace(silent, `"stop"`, `"null"`, 1) + "\n\ndata:{", telemetry.FlagEstimated, limit.Amounts{1, 30, 0, 40}, "input 20 output 10"},
-		{"a stream that is cut behind its usage", cut, strings.Replace(said, `"stop"`, `"null"`, 1) + "\n\n", telemetry.FlagEstimated, limit.Amounts{1, 17, 0, 27}, "input 7 output 10"},
-		{"the same of more than was held", little, strings.Replace(said, `"stop"`, `"null"`, 1) + "\n\n", telemetry.FlagEstimated, limit.Amounts{1, 10, 0, 27}, ""},
-		{"cut before any content", cut, `{"outp`, telemetry.FlagUnknown, limit.Amounts{}, ""},
+		{"a stream that is cut", cut, strings.Replace(silent, `"stop"`, `"null"`, 1) + "\n\ndata:{", telemetry.FlagEstimated,
+			limit.Amounts{1, 30, 0, 40}, "input 20 output 10"},
+		{"a stream that is cut behind its usage", cut, strings.Replace(said, `"stop"`, `"null"`, 1) + "\n\n", telemetry.FlagEstimated,
+			limit.Amounts{1, 17, 0, 27}, "input 7 output 10"},
+		{"the same of more than was held", little, strings.Replace(said, `"stop"`, `"null"`, 1) + "\n\n", telemetry.FlagEstimated,
+			limit.Amounts{1, 10, 0, 27}, ""}, {"cut before any content", cut, `{"outp`, telemetry.FlagUnknown, limit.Amounts{}, ""},
 		{"not sent", with(text, func(e *Ending) { e.Reached = false }), "", telemetry.FlagNotSent, limit.Amounts{}, ""},
 		{"no answer", with(text, status(0)), "", telemetry.FlagUnknown, limit.Amounts{}, ""},
 		{"refused", with(text, status(429)), refused, telemetry.FlagRefused, limit.Amounts{1}, ""},
@@ -71,8 +75,10 @@ func TestEndings(t *testing.T) {
 		{"a forwarded path", with(text, func(e *Ending) { e.Forwarded = true }), said, telemetry.FlagExact, limit.Amounts{1}, ""},
 
 		{"an embedding", with(text, func(e *Ending) { e.Embeds = true }), said, telemetry.FlagExact, limit.Amounts{1, 10, 0, 10}, "input 10"},
-		{"a form's answer without usage", with(text, func(e *Ending) { e.Governed = true }), silent, telemetry.FlagEstimated, limit.Amounts{1, 100, 0, 1000}, ""},
-		{"one of more than was held", with(text, func(e *Ending) { e.Governed, e.Held = true, limit.Amounts{1, 5, 0, 10} }), silent, telemetry.FlagEstimated, limit.Amounts{1, 30, 0, 40}, "input 20 output 10"},
+		{"a form's answer without usage", with(text, func(e *Ending) { e.Governed = true }), silent, telemetry.FlagEstimated,
+			limit.Amounts{1, 100, 0, 1000}, ""},
+		{"one of more than was held", with(text, func(e *Ending) { e.Governed, e.Held = true, limit.Amounts{1, 5, 0, 10} }), silent,
+			telemetry.FlagEstimated, limit.Amounts{1, 30, 0, 40}, "input 20 output 10"},
 
 		{"a picture", picture, fmt.Sprintf(made, ""), telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},
 		{"pictures that nobody counted", picture, `{"output":{}}`, telemetry.FlagEstimated, limit.Amounts{1, 0, 4, 400}, "image 4"},
@@ -82,10 +88,14 @@ func TestEndings(t *testing.T) {
 		{"a creation with its result", creation, fmt.Sprintf(made, ""), telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},
 		{"a task", claimed, task("PENDING"), telemetry.FlagTask, limit.Amounts{}, ""},
 		{"a task that its stream ends", claimed, task("SUCCEEDED") + "\n\n", telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},
-		{"a task that its stream ends, and whose pictures somebody waits for", awaited, task("SUCCEEDED") + "\n\n", telemetry.FlagTask, limit.Amounts{}, ""},
-		{"a task that failed in its stream, where somebody waits", awaited, task("FAILED") + "\n\n", telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},
-		{"a task that runs on behind its stream", claimed, strings.Replace(task("RUNNING"), `"stop"`, `"null"`, 1) + "\n\n", telemetry.FlagTask, limit.Amounts{}, ""},
-		{"a task that its stream does not count", claimed, `{"output":{"task_id":"t","task_status":"SUCCEEDED"}}` + "\n\n", telemetry.FlagTask, limit.Amounts{}, ""},
+		{"a task that its stream ends, and whose pictures somebody waits for", awaited, task("SUCCEEDED") + "\n\n", telemetry.FlagTask,
+			limit.Amounts{}, ""},
+		{"a task that failed in its stream, where somebody waits", awaited, task("FAILED") + "\n\n", telemetry.FlagExact,
+			limit.Amounts{1, 0, 1, 100}, "image 1"},
+		{"a task that runs on behind its stream", claimed, strings.Replace(task("RUNNING"), `"stop"`, `"null"`, 1) + "\n\n", telemetry.FlagTask,
+			limit.Amounts{}, ""},
+		{"a task that its stream does not count", claimed, `{"output":{"task_id":"t","task_status":"SUCCEEDED"}}` + "\n\n", telemetry.FlagTask,
+			limit.Amounts{}, ""},
 		{"a task that failed in its stream", claimed, task("FAILED") + "\n\n", telemetry.FlagExact, limit.Amounts{1, 0, 1, 100}, "image 1"},
 	} {
 		reads := meter.New("application/json", "")

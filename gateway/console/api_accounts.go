@@ -56,8 +56,8 @@ type AccountQuota struct {
 
 func accountOf(l *figures.AccountLine, counted bool, m unit.Money) Account {
 	a := Account{
-		ID: l.ID, Region: l.Region, URL: l.Address, Key: l.Key, State: l.State, Why: l.Why, Since: orNil(l.Since), Weight: l.Weight, InFlight: l.InFlight,
-		Cooling: []Cooling{}, Failovers: map[string]int64{}, Rates: []AccountRate{}, Quotas: []AccountQuota{},
+		ID: l.ID, Region: l.Region, URL: l.Address, Key: l.Key, State: l.State, Why: l.Why, Since: orNil(l.Since), Weight: l.Weight,
+		InFlight: l.InFlight, Cooling: []Cooling{}, Failovers: map[string]int64{}, Rates: []AccountRate{}, Quotas: []AccountQuota{},
 	}
 	for _, r := range l.Cooling {
 		a.Cooling = append(a.Cooling, Cooling{r.Model, r.Until.UTC()})

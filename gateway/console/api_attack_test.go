@@ -87,7 +87,8 @@ func TestRightsOverHTTP(t *testing.T) {
 // Ids, keys and tasks that try to write into headers, HTML or paths get a plain 404 that echoes nothing.
 func TestInjectionThroughPaths(t *testing.T) {
 	w := newWorld(t)
-	for _, evil := range []string{"<script>alert(1)</script>", "a\r\nSet-Cookie: x=1", "../../ads", "..", "ads\x00", "\xff\xfe", "ADS", "ads ", "maps%2Fkeys", canary, "slk_aaaaaaaaaaaa_" + strings.Repeat("a", 43), strings.Repeat("a", 5000)} {
+	for _, evil := range []string{"<script>alert(1)</script>", "a\r\nSet-Cookie: x=1", "../../ads", "..", "ads\x00", "\xff\xfe", "ADS",
+		"ads ", "maps%2Fkeys", canary, "slk_aaaaaaaaaaaa_" + strings.Repeat("a", 43), strings.Repeat("a", 5000)} {
 		escaped := url.PathEscape(evil)
 		for _, r := range routes {
 			if !strings.Contains(r.path, "{id}") {
@@ -99,13 +100,15 @@ func TestInjectionThroughPaths(t *testing.T) {
 				t.Errorf("%s %q comes back: %v", r.method, evil, a)
 			}
 		}
-		for _, line := range []string{"DELETE /teams/new/keys/" + escaped, "DELETE /teams/search/raises/" + escaped, "POST /teams/new/tasks/" + escaped + "/cancel"} {
+		for _, line := range []string{"DELETE /teams/new/keys/" + escaped, "DELETE /teams/search/raises/" + escaped,
+			"POST /teams/new/tasks/" + escaped + "/cancel"} {
 			if a := w.ask(operator, line, ""); a.status != http.StatusNotFound || strings.Contains(a.body, evil) {
 				t.Errorf("%s: %v", line, a)
 			}
 		}
 	}
-	for _, path := range []string{"", "/", "/teams/", "/teams//keys", "/teams/ads/", "//teams", "/teams/../teams", "/TEAMS", "/teams/ads/keys/x/y"} {
+	for _, path := range []string{"", "/", "/teams/", "/teams//keys", "/teams/ads/", "//teams", "/teams/../teams", "/TEAMS",
+		"/teams/ads/keys/x/y"} {
 		w.expect(operator, "GET "+path, "", http.StatusNotFound, "path")
 	}
 }
@@ -144,12 +147,15 @@ func TestBodiesAreStrict(t *testing.T) {
 		a := w.ask(operator, "POST /teams", body)
 		var p Document
 		a.into(t, &p)
-		if got := string(p.Code) + " " + p.Field; !strings.HasPrefix(got, want) || a.status != http.StatusBadRequest && a.status != http.StatusConflict {
+		if got := string(p.Code) + " " + p.Field; !strings.HasPrefix(got, want) ||
+			a.status != http.StatusBadRequest && a.status != http.StatusConflict {
 			t.Errorf("%.80s: %d %s, want %s", body, a.status, got, want)
 		}
 	}
-	w.expect(operator, "POST /teams", `{"id":"maps","description":"`+strings.Repeat("x", mostJSON)+`"}`, http.StatusRequestEntityTooLarge, "large")
-	for _, media := range []string{"", "text/plain", "application/x-www-form-urlencoded", "application/json, text/plain", "multipart/form-data"} {
+	w.expect(operator, "POST /teams", `{"id":"maps","description":"`+strings.Repeat("x", mostJSON)+`"}`, http.StatusRequestEntityTooLarge,
+		"large")
+	for _, media := range []string{"", "text/plain", "application/x-www-form-urlencoded", "application/json, text/plain",
+		"multipart/form-data"} {
 		w.expect(operator, "POST /teams", `{"id":"maps"}`, http.StatusUnsupportedMediaType, "media", "Content-Type: "+media)
 	}
 	w.expect(operator, "POST /teams?reason="+key, `{"id":"maps"}`, http.StatusBadRequest, "invalid reason")
@@ -161,7 +167,8 @@ func TestBodiesAreStrict(t *testing.T) {
 func TestMethods(t *testing.T) {
 	w := newWorld(t)
 	for path, allow := range map[string]string{
-		"/teams": "GET, POST, HEAD", "/teams/ads": "GET, PUT, DELETE, HEAD", "/me": "GET, HEAD", "/teams/ads/keys/x": "PATCH, DELETE", "/teams/ads/adjust": "POST", "/teams/ads/raises": "GET, POST, HEAD", "/teams/ads/raises/x": "DELETE",
+		"/teams": "GET, POST, HEAD", "/teams/ads": "GET, PUT, DELETE, HEAD", "/me": "GET, HEAD", "/teams/ads/keys/x": "PATCH, DELETE",
+		"/teams/ads/adjust": "POST", "/teams/ads/raises": "GET, POST, HEAD", "/teams/ads/raises/x": "DELETE",
 	} {
 		for _, method := range []string{"PATCH", "OPTIONS", "TRACE", "CONNECT"} {
 			if strings.Contains(allow, method) {

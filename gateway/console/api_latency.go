@@ -53,7 +53,10 @@ func latencies(a *api, c *call) error {
 	list := make([]Latency, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		list[i] = Latency{What: r.What, Start: r.Start.UTC(), Count: r.Count, P50: inMilliseconds(r.P50), P95: inMilliseconds(r.P95), P99: inMilliseconds(r.P99)}
+		list[i] = Latency{
+			What: r.What, Start: r.Start.UTC(), Count: r.Count, P50: inMilliseconds(r.P50), P95: inMilliseconds(r.P95),
+			P99: inMilliseconds(r.P99),
+		}
 		if q.By == recent.ByModel {
 			list[i].Model = r.Of
 		} else {

@@ -19,7 +19,8 @@ func TestLatencyOverHTTP(t *testing.T) {
 	if q := w.traffic.latency[0]; q.By != "model" || q.Step != time.Hour || !q.To.Equal(noon) || q.To.Sub(q.From) != 2*time.Hour {
 		t.Errorf("%+v", q)
 	}
-	for query, want := range map[string]string{"?by=team": "invalid by", "?step=1m": "invalid step", "?step=0": "invalid step", "?step=x": "invalid step", "?from=x": "invalid from"} {
+	for query, want := range map[string]string{"?by=team": "invalid by", "?step=1m": "invalid step", "?step=0": "invalid step",
+		"?step=x": "invalid step", "?from=x": "invalid from"} {
 		w.expect(viewer, "GET /latency"+query, "", http.StatusBadRequest, want)
 	}
 	w.expect(member, "GET /latency", "", http.StatusForbidden, "forbidden")
@@ -27,7 +28,8 @@ func TestLatencyOverHTTP(t *testing.T) {
 
 func TestFaultsOverHTTP(t *testing.T) {
 	w := newWorld(t)
-	const want = `[{"kind":"service","subject":"","text":"25 of the last 25 requests failed","since":"2026-11-22T12:00:00Z","count":25,"of":25},` +
+	const want = `[{"kind":"service","subject":"","text":"25 of the last 25 requests failed","since":"2026-11-22T12:00:00Z","count":25,` +
+		`"of":25},` +
 		`{"kind":"process","subject":"redis","text":"away","since":null,"count":0,"of":0}]`
 	if a := w.expect(viewer, "GET /faults", "", http.StatusOK, ""); strings.TrimSpace(a.body) != want {
 		t.Error(a.body)

@@ -108,15 +108,19 @@ func TestWhatARaiseMayNotBe(t *testing.T) {
 		}
 	}
 	for _, body := range []string{
-		`{"unit":"images","period":"day","amount":"1","reason":"x"}`, `{"unit":"images","period":"day","amount":1,"until":"tomorrow","reason":"x"}`, `{"amount":1,"AMOUNT":2}`,
+		`{"unit":"images","period":"day","amount":"1","reason":"x"}`,
+		`{"unit":"images","period":"day","amount":1,"until":"tomorrow","reason":"x"}`, `{"amount":1,"AMOUNT":2}`,
 	} {
 		w.expect(operator, "POST /teams/search/raises", body, http.StatusBadRequest, "invalid body")
 	}
-	w.expect(operator, "POST /teams/search/raises", `{"unit":"images","period":"day","amount":1,"reason":"slk_aaaaaaaaaaaa_ccccccccccccccccccccccccccccccccccccccccccc"}`, http.StatusBadRequest, "invalid reason")
+	w.expect(operator, "POST /teams/search/raises", `{"unit":"images","period":"day","amount":1,`+
+		`"reason":"slk_aaaaaaaaaaaa_ccccccccccccccccccccccccccccccccccccccccccc"}`, http.StatusBadRequest, "invalid reason")
 	w.create("maps", "")
-	w.expect(operator, "POST /teams/maps/raises", `{"unit":"images","period":"day","amount":1,"reason":"x"}`, http.StatusServiceUnavailable, "away") // it is in force in 2 s
+	w.expect(operator, "POST /teams/maps/raises", `{"unit":"images","period":"day","amount":1,"reason":"x"}`, http.StatusServiceUnavailable,
+		"away") // it is in force in 2 s
 	for range 100 {
 		w.raise(`{"unit":"images","period":"day","amount":1,"reason":"x"}`)
 	}
-	w.expect(operator, "POST /teams/search/raises", `{"unit":"images","period":"day","amount":1,"reason":"x"}`, http.StatusConflict, "conflict")
+	w.expect(operator, "POST /teams/search/raises", `{"unit":"images","period":"day","amount":1,"reason":"x"}`, http.StatusConflict,
+		"conflict")
 }

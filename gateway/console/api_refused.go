@@ -51,7 +51,10 @@ func refusals(a *api, c *call) error {
 	if err != nil {
 		return unread(err)
 	}
-	list := RefusalList{By: q.By, From: found.From.UTC(), Step: int64(found.Step / time.Second), Kept: found.Kept, All: found.All, Data: []Refusals{}}
+	list := RefusalList{
+		By: q.By, From: found.From.UTC(), Step: int64(found.Step / time.Second), Kept: found.Kept, All: found.All,
+		Data: []Refusals{},
+	}
 	for _, g := range found.Groups {
 		list.Data = append(list.Data, Refusals{g.Name, g.Count, g.Last.UTC(), g.Steps})
 	}

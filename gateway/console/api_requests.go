@@ -21,7 +21,8 @@ var FilterNames = []string{"team", "key", "tag", "model", "endpoint", "rule", "l
 // problem for each faulty parameter.
 func ReadFilter(value func(name string) string, moment func(string) (time.Time, error)) (f recent.Filter, faults []*teams.Problem) {
 	f = recent.Filter{
-		Key: value("key"), Tag: value("tag"), Model: value("model"), Endpoint: value("endpoint"), Rule: value("rule"), Limit: value("limited"), Refusal: value("refusal"),
+		Key: value("key"), Tag: value("tag"), Model: value("model"), Endpoint: value("endpoint"), Rule: value("rule"), Limit: value("limited"),
+		Refusal: value("refusal"),
 	}
 	if team := value("team"); team != "" {
 		f.Teams = []string{team}
@@ -81,7 +82,8 @@ func (a *api) requests(c *call) (err error) {
 
 // ErrNoRequest is the problem of a request that cannot be found.
 var ErrNoRequest = &teams.Problem{
-	Code: teams.CodeMissing, Field: "request", Text: "this request is not among the newest 10,000, or it is not yours to see", Advice: "look for it in the log by its id",
+	Code: teams.CodeMissing, Field: "request", Text: "this request is not among the newest 10,000, or it is not yours to see",
+	Advice: "look for it in the log by its id",
 }
 
 // Explained is a request and why it ended as it did. Its line has the limit and the rules that refused it.

@@ -16,10 +16,12 @@ func TestWhyOverHTTP(t *testing.T) {
 	w := newWorld(t)
 	var got Explained
 	w.expect(viewer, "GET /requests/r1", "", http.StatusOK, "").into(t, &got)
-	if got.Sentence != "Team ads has 1 left." || got.Blame != why.Limit || got.Advice == "" || string(got.Request) != `{"id":"r1","status":429}` {
+	if got.Sentence != "Team ads has 1 left." || got.Blame != why.Limit || got.Advice == "" ||
+		string(got.Request) != `{"id":"r1","status":429}` {
 		t.Errorf("%+v", got)
 	}
-	foreign, invented := w.expect(member, "GET /requests/r1", "", http.StatusNotFound, "missing request"), w.expect(member, "GET /requests/r2", "", http.StatusNotFound, "missing request")
+	foreign, invented := w.expect(member, "GET /requests/r1", "", http.StatusNotFound, "missing request"),
+		w.expect(member, "GET /requests/r2", "", http.StatusNotFound, "missing request")
 	if foreign.body != invented.body {
 		t.Errorf("%s\n%s", foreign.body, invented.body)
 	}
@@ -37,7 +39,8 @@ func TestRefusalsOverHTTP(t *testing.T) {
 	if q := w.traffic.refused[0]; q.By != "limit" || !q.To.Equal(noon) || q.To.Sub(q.From) != 30*time.Minute {
 		t.Errorf("asked for %+v", q)
 	}
-	for query, want := range map[string]string{"?by=colour": "invalid by", "?from=x": "invalid from", "?to=x": "invalid to", "?from=2026-11-19T00:00:00Z": "invalid from", "?to=2026-11-23T00:00:00Z": "invalid from"} {
+	for query, want := range map[string]string{"?by=colour": "invalid by", "?from=x": "invalid from", "?to=x": "invalid to",
+		"?from=2026-11-19T00:00:00Z": "invalid from", "?to=2026-11-23T00:00:00Z": "invalid from"} {
 		w.expect(viewer, "GET /refusals"+query, "", http.StatusBadRequest, want)
 	}
 	w.expect(member, "GET /refusals?team=ads", "", http.StatusNotFound, "missing team")
@@ -47,7 +50,8 @@ func TestDeliveriesOverHTTP(t *testing.T) {
 	w := newWorld(t)
 	var got event.Report
 	a := w.expect(viewer, "GET /events?team=ads&hook=jobs&state=waiting", "", http.StatusOK, "")
-	if a.into(t, &got); len(got.Hooks) != 1 || !got.Hooks[0].Oldest.Equal(noon) || len(got.Data) != 1 || got.Data[0].State != event.Waiting || strings.Contains(a.body, "canary") {
+	if a.into(t, &got); len(got.Hooks) != 1 || !got.Hooks[0].Oldest.Equal(noon) || len(got.Data) != 1 || got.Data[0].State != event.Waiting ||
+		strings.Contains(a.body, "canary") {
 		t.Errorf("%s", a.body)
 	}
 	one := got.Data[0].Event
@@ -59,7 +63,8 @@ func TestDeliveriesOverHTTP(t *testing.T) {
 	}
 	w.expect(viewer, "GET /events?team=ads&state=late", "", http.StatusBadRequest, "invalid state")
 	w.expect(viewer, "GET /events?team=shop&event="+one, "", http.StatusBadRequest, "invalid event")
-	foreign, invented := w.expect(member, "GET /events?team=ads", "", http.StatusNotFound, "missing team"), w.expect(member, "GET /events?team=adz", "", http.StatusNotFound, "missing team")
+	foreign, invented := w.expect(member, "GET /events?team=ads", "", http.StatusNotFound, "missing team"),
+		w.expect(member, "GET /events?team=adz", "", http.StatusNotFound, "missing team")
 	if foreign.body != invented.body {
 		t.Errorf("%s\n%s", foreign.body, invented.body)
 	}
@@ -69,10 +74,12 @@ func TestDeliveriesOverHTTP(t *testing.T) {
 
 func TestSearchOverHTTP(t *testing.T) {
 	w := newWorld(t)
-	if a := w.expect(viewer, "GET /search?q=r1", "", http.StatusOK, ""); strings.TrimSpace(a.body) != `[{"kind":"request","id":"r1","title":"of team ads","path":"/requests/r1"}]` {
+	if a := w.expect(viewer, "GET /search?q=r1", "", http.StatusOK, ""); strings.TrimSpace(a.body) != `[{"kind":"request","id":"r1",`+
+		`"title":"of team ads","path":"/requests/r1"}]` {
 		t.Error(a.body)
 	}
-	foreign, invented := w.expect(member, "GET /search?q=r1", "", http.StatusOK, ""), w.expect(member, "GET /search?q=r2", "", http.StatusOK, "")
+	foreign, invented := w.expect(member, "GET /search?q=r1", "", http.StatusOK, ""),
+		w.expect(member, "GET /search?q=r2", "", http.StatusOK, "")
 	if strings.TrimSpace(foreign.body) != "[]" || foreign.body != invented.body {
 		t.Errorf("%s\n%s", foreign.body, invented.body)
 	}

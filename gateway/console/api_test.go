@@ -20,8 +20,10 @@ import (
 
 func TestTeamsOverHTTP(t *testing.T) {
 	w := newWorld(t)
-	const maps = `{"id":"maps","description":"Karten <b>&</b> 地图 \u0026","members":["cartographers"],"rates":{"tokens":{"per":"1m","limit":9},"images":"none"},` +
-		`"quotas":{"spend":{"day":1.5,"month":"none"}},"tag_key":"project","tag_quotas":{"images":{"month":7},"spend":{"day":0.5,"month":"none"}},"concurrent":3,"key_days":"none","models":["llm-*"],"endpoints":["text"],"rules":{"text.top_p":"warn"}}`
+	const maps = `{"id":"maps","description":"Karten <b>&</b> 地图 \u0026","members":["cartographers"],"rates":{"tokens":{"per":"1m",` +
+		`"limit":9},"images":"none"},` +
+		`"quotas":{"spend":{"day":1.5,"month":"none"}},"tag_key":"project","tag_quotas":{"images":{"month":7},"spend":{"day":0.5,` +
+		`"month":"none"}},"concurrent":3,"key_days":"none","models":["llm-*"],"endpoints":["text"],"rules":{"text.top_p":"warn"}}`
 	made := w.expect(operator, "POST /teams?reason=a%20test", maps, http.StatusCreated, "")
 	if got := made.header.Get("Location"); got != Prefix+"/teams/maps" {
 		t.Errorf("Location %s", got)
@@ -41,7 +43,8 @@ func TestTeamsOverHTTP(t *testing.T) {
 	if put.body != read.body {
 		t.Errorf("PUT changed %s\ninto %s", read.body, put.body)
 	}
-	w.expect(operator, "PUT /teams/maps", strings.Replace(read.body, `"concurrent":3`, `"concurrent":4`, 1), http.StatusOK, "", "If-Match: "+put.header.Get("ETag"))
+	w.expect(operator, "PUT /teams/maps", strings.Replace(read.body, `"concurrent":3`, `"concurrent":4`, 1), http.StatusOK, "",
+		"If-Match: "+put.header.Get("ETag"))
 	w.expect(operator, "PUT /teams/maps", read.body, http.StatusPreconditionFailed, "lost If-Match", "If-Match: "+put.header.Get("ETag"))
 	w.expect(operator, "DELETE /teams/maps", "", http.StatusPreconditionFailed, "lost If-Match", "If-Match: "+put.header.Get("ETag"))
 	w.expect(operator, "PUT /teams/maps", read.body, http.StatusPreconditionRequired, "if-match")
@@ -50,7 +53,8 @@ func TestTeamsOverHTTP(t *testing.T) {
 
 	for range 2 {
 		gone := w.expect(operator, "DELETE /teams/maps", "", http.StatusAccepted, "")
-		if read := w.expect(operator, "GET /teams/maps", "", http.StatusOK, ""); read.body != gone.body || !strings.Contains(read.body, `"disabled":true`) || !strings.Contains(read.body, `"removing":true`) {
+		if read := w.expect(operator, "GET /teams/maps", "", http.StatusOK, ""); read.body != gone.body ||
+			!strings.Contains(read.body, `"disabled":true`) || !strings.Contains(read.body, `"removing":true`) {
 			t.Errorf("%s\n%s", gone.body, read.body)
 		}
 	}
@@ -103,17 +107,20 @@ func TestKeysOverHTTP(t *testing.T) {
 	second := w.mint(member, "maps", `{"replaces":"`+first.ID+`","old_ends":"2026-11-23T00:00:00Z"}`)
 	var l List[map[string]any]
 	w.expect(member, "GET /teams/maps/keys", "", http.StatusOK, "").into(t, &l)
-	if len(l.Data) != 2 || l.Data[0]["expires"] != "2026-11-23T00:00:00Z" || l.Data[1]["id"] != second.ID || l.Data[1]["note"] != "the indexer" || l.Next != nil {
+	if len(l.Data) != 2 || l.Data[0]["expires"] != "2026-11-23T00:00:00Z" || l.Data[1]["id"] != second.ID ||
+		l.Data[1]["note"] != "the indexer" || l.Next != nil {
 		t.Errorf("%+v", l)
 	}
 	path := " /teams/maps/keys/" + second.ID
 	for range 2 { // the second time changes nothing
 		off := w.expect(member, "PATCH"+path, `{"disabled":true}`, http.StatusOK, "")
-		if team := w.expect(member, "GET /teams/maps", "", http.StatusOK, ""); !strings.Contains(off.body, `"disabled":true`) || off.header.Get("ETag") != team.header.Get("ETag") {
+		if team := w.expect(member, "GET /teams/maps", "", http.StatusOK, ""); !strings.Contains(off.body, `"disabled":true`) ||
+			off.header.Get("ETag") != team.header.Get("ETag") {
 			t.Errorf("disabled: %v, of %v", off, team)
 		}
 	}
-	if on := w.expect(member, "PATCH"+path, `{"disabled":null,"quotas":{"images":null}}`, http.StatusOK, ""); strings.Contains(on.body, "disabled") || strings.Contains(on.body, "null}") {
+	if on := w.expect(member, "PATCH"+path, `{"disabled":null,"quotas":{"images":null}}`, http.StatusOK, ""); strings.Contains(on.body,
+		"disabled") || strings.Contains(on.body, "null}") {
 		t.Errorf("null removes: %s", on.body)
 	}
 	w.expect(member, "PATCH"+path, `{"disabled":true}`, http.StatusOK, "")
@@ -159,18 +166,21 @@ func TestUsageOverHTTP(t *testing.T) {
 			Used map[string]json.Number
 		}
 	}
-	for by, want := range map[string]string{"": "2026-11-22", "&by=model": limit.AdjustedModel, "&by=endpoint": "other", "&by=account": "main", "&by=kind": "unknown", "&by=team": "ads"} {
+	for by, want := range map[string]string{"": "2026-11-22", "&by=model": limit.AdjustedModel, "&by=endpoint": "other",
+		"&by=account": "main", "&by=kind": "unknown", "&by=team": "ads"} {
 		path := "GET /teams/ads/usage"
 		if by == "&by=team" {
 			path = "GET /usage"
 		}
 		w.expect(viewer, path+"?from=2026-11-01"+by, "", http.StatusOK, "").into(t, &u)
-		if u.From != "2026-11-01" || u.To != "2026-11-22" || u.Currency != "CNY" || len(u.Data) != 1 || u.Data[0].Of != want || u.Data[0].Used["tokens"] != "120" || u.Data[0].Used["spend"] != "0.5" {
+		if u.From != "2026-11-01" || u.To != "2026-11-22" || u.Currency != "CNY" || len(u.Data) != 1 || u.Data[0].Of != want ||
+			u.Data[0].Used["tokens"] != "120" || u.Data[0].Used["spend"] != "0.5" {
 			t.Errorf("%s: %+v", by, u)
 		}
 	}
 	for query, want := range map[string]string{
-		"?from=yesterday": "invalid from", "?from=2026-11-23": "invalid from", "?from=2020-01-01": "invalid from", "?by=colour": "invalid by", "?by=Tag": "invalid by", "?by=team": "invalid by",
+		"?from=yesterday": "invalid from", "?from=2026-11-23": "invalid from", "?from=2020-01-01": "invalid from", "?by=colour": "invalid by",
+		"?by=Tag": "invalid by", "?by=team": "invalid by",
 	} {
 		w.expect(viewer, "GET /teams/ads/usage"+query, "", http.StatusBadRequest, want)
 	}
@@ -215,11 +225,13 @@ func TestADayIsCorrectedOverHTTP(t *testing.T) {
 		w.expect(operator, "POST /teams/ads/adjust", body, http.StatusBadRequest, want)
 	}
 	var done AdjustedUse
-	w.expect(operator, "POST /teams/ads/adjust", `{"unit":"tokens","delta":7,"day":"2026-11-12","account":"eu","reason":"bill"}`, http.StatusOK, "").into(t, &done)
+	w.expect(operator, "POST /teams/ads/adjust", `{"unit":"tokens","delta":7,"day":"2026-11-12","account":"eu","reason":"bill"}`,
+		http.StatusOK, "").into(t, &done)
 	if want := (AdjustedUse{"tokens", "0", "7", "0", "7"}); done != want {
 		t.Errorf("%+v, want %+v", done, want)
 	}
-	w.expect(operator, "POST /teams/ads/adjust", `{"unit":"tokens","delta":-1,"day":"2026-11-12","reason":"main has none"}`, http.StatusConflict, "conflict delta")
+	w.expect(operator, "POST /teams/ads/adjust", `{"unit":"tokens","delta":-1,"day":"2026-11-12","reason":"main has none"}`,
+		http.StatusConflict, "conflict delta")
 	for by, want := range map[string]string{"day": "2026-11-12", "account": "eu", "model": limit.AdjustedModel} {
 		var u struct{ Data []struct{ Of string } }
 		w.expect(viewer, "GET /teams/ads/usage?from=2026-11-01&by="+by, "", http.StatusOK, "").into(t, &u)
@@ -244,7 +256,8 @@ func TestMoneyMayHaveAnExponent(t *testing.T) {
 	if got := w.expect(operator, "GET /teams/maps", "", http.StatusOK, ""); !strings.Contains(got.body, `"day":1.23e-7`) {
 		t.Errorf("the team is %s", got.body)
 	}
-	w.expect(operator, "POST /teams", strings.NewReplacer("maps", "tiles", "1.23e-7", "1.23e-9").Replace(body), http.StatusBadRequest, "invalid quotas.spend.day")
+	w.expect(operator, "POST /teams", strings.NewReplacer("maps", "tiles", "1.23e-7", "1.23e-9").Replace(body), http.StatusBadRequest,
+		"invalid quotas.spend.day")
 }
 
 func TestTrafficOverHTTP(t *testing.T) {
@@ -272,24 +285,28 @@ func TestTrafficOverHTTP(t *testing.T) {
 	for _, query := range []string{"limited=ads", "rule=text.seed", "status=4xx", "status=200", "polls=false&refusal=any"} {
 		w.expect(member, "GET /requests?"+query, "", http.StatusOK, "")
 	}
-	w.expect(operator, "GET /requests?status=failed&key=k&tag=project=alpha&endpoint=text&rule=text.seed&to=2026-11-22T12:00:00Z&polls=true", "", http.StatusOK, "")
+	w.expect(operator, "GET /requests?status=failed&key=k&tag=project=alpha&endpoint=text&rule=text.seed&to=2026-11-22T12:00:00Z&polls=true",
+		"", http.StatusOK, "")
 	all := []recent.Filter{
 		{Teams: []string{"ads"}, Status: 429, Refusal: "admit/rate", Model: "m", From: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Size: 7},
 		{Size: usualPage, NoPolls: true},
-		{Size: usualPage, Limit: "ads"}, {Size: usualPage, Rule: "text.seed"}, {Size: usualPage, Class: recent.ClassClient}, // polls are refused, too
+		// polls are refused, too
+		{Size: usualPage, Limit: "ads"}, {Size: usualPage, Rule: "text.seed"}, {Size: usualPage, Class: recent.ClassClient},
 		{Size: usualPage, Status: 200, NoPolls: true}, {Size: usualPage, Refusal: "any", NoPolls: true},
 		{Size: usualPage, Class: recent.ClassFailed, Key: "k", Tag: "project=alpha", Endpoint: "text", Rule: "text.seed", To: noon},
 	}
 	if diff := cmp.Diff(all, w.traffic.requests); diff != "" {
 		t.Error(diff)
 	}
-	for query, want := range map[string]string{"?status=99": "invalid status", "?status=ok": "invalid status", "?from=today": "invalid from", "?to=1": "invalid to", "?polls=yes": "invalid polls", "?colour=x": "invalid query"} {
+	for query, want := range map[string]string{"?status=99": "invalid status", "?status=ok": "invalid status", "?from=today": "invalid from",
+		"?to=1": "invalid to", "?polls=yes": "invalid polls", "?colour=x": "invalid query"} {
 		w.expect(operator, "GET /requests"+query, "", http.StatusBadRequest, want)
 	}
 	w.traffic.err = figures.ErrQuery
 	w.expect(operator, "GET /requests?cursor=eA", "", http.StatusBadRequest, "invalid cursor")
 	w.traffic.err = errors.New("canary: away")
-	if a := w.expect(operator, "GET /requests", "", http.StatusServiceUnavailable, "away"); strings.Contains(a.body, "canary") || a.header.Get("Retry-After") == "" {
+	if a := w.expect(operator, "GET /requests", "", http.StatusServiceUnavailable, "away"); strings.Contains(a.body, "canary") ||
+		a.header.Get("Retry-After") == "" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -345,7 +362,8 @@ func TestTheAddressOfAHookIsForThoseWhoChangeIt(t *testing.T) {
 	if !strings.Contains(read.body, "https://chat.example/CANARY") {
 		t.Errorf("%s", read.body)
 	}
-	w.expect(operator, "PUT /teams/maps", strings.Replace(read.body, `"id":"maps"`, `"id":"maps","description":"Maps"`, 1), http.StatusOK, "", "If-Match: "+read.header.Get("ETag"))
+	w.expect(operator, "PUT /teams/maps", strings.Replace(read.body, `"id":"maps"`, `"id":"maps","description":"Maps"`, 1), http.StatusOK, "",
+		"If-Match: "+read.header.Get("ETag"))
 	w.expect(operator, "POST /teams", strings.NewReplacer(`"maps"`, `"gone"`, "CANARY", "CANARY2").Replace(read.body), http.StatusCreated, "")
 	w.secrets = append(w.secrets, "CANARY")
 	for _, who := range []access.Actor{viewer, member} {

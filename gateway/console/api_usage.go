@@ -202,7 +202,8 @@ func (a *api) adjust(c *call) error {
 	if o.Delta != nil && o.Delta.Kind() != '0' {
 		return errBody
 	}
-	done, err := a.Registry.Adjust(c.r.Context(), c.who.By(c.r.RemoteAddr, o.Reason), id, Correction{Unit: o.Unit, Delta: o.Delta.String(), Day: o.Day, Account: o.Account})
+	done, err := a.Registry.Adjust(c.r.Context(), c.who.By(c.r.RemoteAddr, o.Reason), id,
+		Correction{Unit: o.Unit, Delta: o.Delta.String(), Day: o.Day, Account: o.Account})
 	if err != nil {
 		return err
 	}

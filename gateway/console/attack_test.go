@@ -47,19 +47,23 @@ func TestForeignHostNames(t *testing.T) {
 	b.login(t)
 	code := h.control.NewLink()
 	for _, host := range []string{
-		"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "console.example.evil.example", "evilconsole.example", "192.0.2.1", "0.0.0.0",
-		"127.0.0.1@evil.example", "[::2]", "console.example.",
+		"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "console.example.evil.example", "evilconsole.example", "192.0.2.1",
+		"0.0.0.0", "127.0.0.1@evil.example", "[::2]", "console.example.",
 	} {
-		for _, path := range []string{"/", "/login", "/login?code=" + code, "/login/oidc", "/login/callback", "/api/v1/me", "/assets/x", "/sessions"} {
-			if got := b.send(t, "GET", path, nil, "Host: "+host); got.status != http.StatusMisdirectedRequest && got.status != http.StatusBadRequest {
+		for _, path := range []string{"/", "/login", "/login?code=" + code, "/login/oidc", "/login/callback", "/api/v1/me", "/assets/x",
+			"/sessions"} {
+			if got := b.send(t, "GET", path, nil, "Host: "+host); got.status != http.StatusMisdirectedRequest &&
+				got.status != http.StatusBadRequest {
 				t.Errorf("%s at %s: %d %s", path, host, got.status, got.location)
 			}
 		}
-		if got := b.send(t, "POST", "/login", url.Values{"secret": {token}}, "Host: "+host); got.status != http.StatusMisdirectedRequest && got.status != http.StatusBadRequest {
+		if got := b.send(t, "POST", "/login", url.Values{"secret": {token}}, "Host: "+host); got.status != http.StatusMisdirectedRequest &&
+			got.status != http.StatusBadRequest {
 			t.Errorf("login at %s: %d", host, got.status)
 		}
 	}
-	for _, host := range []string{"localhost:9000", "LOCALHOST", "127.0.0.1", "127.8.8.8:1", "[::1]:8082", "console.example", "Console.Example:443"} {
+	for _, host := range []string{"localhost:9000", "LOCALHOST", "127.0.0.1", "127.8.8.8:1", "[::1]:8082", "console.example",
+		"Console.Example:443"} {
 		if got := b.send(t, "GET", "/login", nil, "Host: "+host); got.status != http.StatusOK {
 			t.Errorf("the console's own name %s: %d", host, got.status)
 		}
@@ -150,17 +154,18 @@ func TestTokenConfusion(t *testing.T) {
 		header string
 		status int
 	}{
-		"the token for the API":                 {fresh, "/api/v1/me", "Authorization: Bearer " + token, 200},
-		"the scheme in another case":            {fresh, "/api/v1/me", "Authorization: bearer " + token, 200},
-		"the token for a page":                  {fresh, "/teams", "Authorization: Bearer " + token, 303},
-		"a session's cookie for the API":        {b, "/api/v1/me", "X-Nothing: x", 200},
-		"a wrong token beside a good cookie":    {b, "/api/v1/me", "Authorization: Bearer wrong", 401},
-		"another scheme beside a good cookie":   {b, "/api/v1/me", "Authorization: Basic " + token, 401},
-		"a session's secret as a token":         {fresh, "/api/v1/me", "Authorization: Bearer " + session.Value, 401},
-		"a team's key as a token":               {fresh, "/api/v1/me", "Authorization: Bearer " + mapsKey, 401},
-		"the token as a cookie":                 {fresh, "/api/v1/me", "Cookie: " + session.Name + "=" + token, 401},
-		"the cookie under TLS's name":           {fresh, "/api/v1/me", "Cookie: __Host-sluice-session=" + session.Value, 401},
-		"two cookies of that name":              {fresh, "/api/v1/me", "Cookie: " + session.Name + "=" + session.Value + "; " + session.Name + "=x", 401},
+		"the token for the API":               {fresh, "/api/v1/me", "Authorization: Bearer " + token, 200},
+		"the scheme in another case":          {fresh, "/api/v1/me", "Authorization: bearer " + token, 200},
+		"the token for a page":                {fresh, "/teams", "Authorization: Bearer " + token, 303},
+		"a session's cookie for the API":      {b, "/api/v1/me", "X-Nothing: x", 200},
+		"a wrong token beside a good cookie":  {b, "/api/v1/me", "Authorization: Bearer wrong", 401},
+		"another scheme beside a good cookie": {b, "/api/v1/me", "Authorization: Basic " + token, 401},
+		"a session's secret as a token":       {fresh, "/api/v1/me", "Authorization: Bearer " + session.Value, 401},
+		"a team's key as a token":             {fresh, "/api/v1/me", "Authorization: Bearer " + mapsKey, 401},
+		"the token as a cookie":               {fresh, "/api/v1/me", "Cookie: " + session.Name + "=" + token, 401},
+		"the cookie under TLS's name":         {fresh, "/api/v1/me", "Cookie: __Host-sluice-session=" + session.Value, 401},
+		"two cookies of that name": {fresh, "/api/v1/me",
+			"Cookie: " + session.Name + "=" + session.Value + "; " + session.Name + "=x", 401},
 		"the session's public id as its secret": {fresh, "/api/v1/me", "Cookie: " + session.Name + "=" + strings.Repeat("a", 64), 401},
 	} {
 		if got := tt.who.send(t, "GET", tt.path, nil, tt.header); got.status != tt.status {
@@ -281,10 +286,12 @@ func TestOtherSitesUseUpNoAttempts(t *testing.T) {
 	on := visitor.send(t, "GET", "/login/oidc?next=/teams", nil)
 	back := visitor.send(t, "GET", on.location, nil).location
 	for _, headers := range [][]string{
-		{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document"}, {"Sec-Fetch-Site: same-site", "Sec-Fetch-Dest: document"}, {"Origin: https://evil.example"}, {"Origin: null"},
+		{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document"}, {"Sec-Fetch-Site: same-site", "Sec-Fetch-Dest: document"},
+		{"Origin: https://evil.example"}, {"Origin: null"},
 	} {
 		for range 80 {
-			for path, status := range map[string]int{"/login/callback?state=x&code=y": http.StatusUnauthorized, "/login?code=x": http.StatusUnauthorized, "/login/oidc": http.StatusOK} {
+			for path, status := range map[string]int{"/login/callback?state=x&code=y": http.StatusUnauthorized,
+				"/login?code=x": http.StatusUnauthorized, "/login/oidc": http.StatusOK} {
 				if got := visitor.send(t, "GET", path, nil, headers...); got.status != status || got.header.Get("Set-Cookie") != "" {
 					t.Fatalf("%s with %s: %d %v", path, headers, got.status, got.header)
 				}

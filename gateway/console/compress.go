@@ -11,8 +11,8 @@ import (
 // leastCompressed is the least size of a compressed answer, in bytes: a smaller one fits into a packet anyway.
 const leastCompressed = 1 << 10
 
-// compressed compresses answers to GET for clients that accept gzip. A new key is only in the answer to a POST, which is not compressed: its
-// length could reveal something about the key. Streams keep no window between two events: a thousand of them would take hundreds of
+// compressed compresses answers to GET for clients that accept gzip. A new key is only in the answer to a POST, which is not compressed:
+// its length could reveal something about the key. Streams keep no window between two events: a thousand of them would take hundreds of
 // megabytes.
 func compressed(next http.Handler) http.Handler {
 	pages, streams := compressing(next, gzip.DefaultCompression), compressing(next, gzip.StatelessCompression)

@@ -23,10 +23,13 @@ func TestLoggingInAndOut(t *testing.T) {
 		if got.status != http.StatusSeeOther || got.location != "/login?next=%2Fteams%2Fmaps%3Ftab%3Dkeys" {
 			t.Fatalf("without a login: %d %s", got.status, got.location)
 		}
-		if got = b.send(t, "GET", got.location, nil); !strings.Contains(got.body, `value="/teams/maps?tab=keys"`) || !strings.Contains(got.body, `href="/login/oidc?next=%2fteams%2fmaps%3ftab%3dkeys"`) && !strings.Contains(got.body, "/login/oidc?next=%2Fteams%2Fmaps%3Ftab%3Dkeys") {
+		if got = b.send(t, "GET", got.location, nil); !strings.Contains(got.body, `value="/teams/maps?tab=keys"`) ||
+			!strings.Contains(got.body, `href="/login/oidc?next=%2fteams%2fmaps%3ftab%3dkeys"`) &&
+				!strings.Contains(got.body, "/login/oidc?next=%2Fteams%2Fmaps%3Ftab%3Dkeys") {
 			t.Errorf("the login page: %s", got.body)
 		}
-		if got = b.send(t, "POST", "/login", url.Values{"secret": {"wrong"}, "next": {"/teams"}}); got.status != http.StatusUnauthorized || !strings.Contains(got.body, `role="alert"`) || !strings.Contains(got.body, `value="/teams"`) {
+		if got = b.send(t, "POST", "/login", url.Values{"secret": {"wrong"}, "next": {"/teams"}}); got.status != http.StatusUnauthorized ||
+			!strings.Contains(got.body, `role="alert"`) || !strings.Contains(got.body, `value="/teams"`) {
 			t.Errorf("a wrong secret: %d %s", got.status, got.body)
 		}
 		if got = b.send(t, "POST", "/login", url.Values{"secret": {" " + mapsKey + "\r\n"}, "next": {"/teams"}}); got.location != "/teams" {
@@ -113,17 +116,20 @@ func TestHowTheUnknownAreAnswered(t *testing.T) {
 		}
 		if !strings.HasPrefix(got.header.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; style-src 'self'") ||
 			strings.Contains(got.header.Get("Content-Security-Policy"), "unsafe") || got.header.Get("Cache-Control") != "no-store" ||
-			got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("X-Frame-Options") != "DENY" || got.header.Get("Referrer-Policy") != "same-origin" {
+			got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("X-Frame-Options") != "DENY" ||
+			got.header.Get("Referrer-Policy") != "same-origin" {
 			t.Errorf("%s: the answer lacks a header: %v", about, got.header)
 		}
 	}
-	if got := b.send(t, "GET", "/api/v1/me", nil); got.body != `{"title":"Unauthorized","status":401,"detail":"Send the console's token, or the cookie of a session that lasts.","code":"login"}`+"\n" {
+	if got := b.send(t, "GET", "/api/v1/me", nil); got.body != `{"title":"Unauthorized","status":401,"detail":"Send the console's token,`+
+		` or the cookie of a session that lasts.","code":"login"}`+"\n" {
 		t.Errorf("the problem: %s", got.body)
 	}
 	for range 25 {
 		b.send(t, "POST", "/login", url.Values{"secret": {"guess"}})
 	}
-	if got := b.send(t, "POST", "/login", url.Values{"secret": {"guess"}}); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "600" {
+	if got := b.send(t, "POST", "/login", url.Values{"secret": {"guess"}}); got.status != http.StatusTooManyRequests ||
+		got.header.Get("Retry-After") != "600" {
 		t.Errorf("after many attempts: %d %v", got.status, got.header)
 	}
 	b.login(t)
@@ -141,7 +147,8 @@ func TestCookiesOfNoSession(t *testing.T) {
 		}
 	}
 	for path, kind := range map[string]string{"/teams": "text/plain; charset=utf-8", "/api/v1/me": "application/problem+json"} {
-		if got := stranger.send(t, "GET", path, nil, cookie); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "60" || got.header.Get("Content-Type") != kind {
+		if got := stranger.send(t, "GET", path, nil, cookie); got.status != http.StatusTooManyRequests ||
+			got.header.Get("Retry-After") != "60" || got.header.Get("Content-Type") != kind {
 			t.Errorf("%s then: %d %v", path, got.status, got.header)
 		}
 	}
@@ -159,7 +166,8 @@ func TestSessionsPage(t *testing.T) {
 	operator.login(t)
 	member.send(t, "POST", "/login", url.Values{"secret": {mapsKey}})
 	id := access.SessionID(member.cookie(t).Value)
-	if got := operator.send(t, "GET", "/sessions", nil); !strings.Contains(got.body, id) || !strings.Contains(got.body, `<bdi class="name">token</bdi> <small class="own">this browser</small>`) {
+	if got := operator.send(t, "GET", "/sessions", nil); !strings.Contains(got.body, id) ||
+		!strings.Contains(got.body, `<bdi class="name">token</bdi> <small class="own">this browser</small>`) {
 		t.Errorf("the operator's page: %s", got.body)
 	}
 	operators := access.SessionID(operator.cookie(t).Value)

@@ -43,16 +43,21 @@ func (c Correction) Read(team, reason string, now time.Time) (order limit.Correc
 	case !ok || delta == 0:
 		return refused("delta", "not an amount", "a whole number other than 0; for spend up to "+strconv.Itoa(c.Money.Digits())+" decimals")
 	case !kept:
-		return refused("day", "a day outside the ledger", "a day such as "+now.UTC().Format(limit.DayForm)+", today or one of the "+strconv.Itoa(limit.LedgerDays-1)+" before")
+		return refused("day", "a day outside the ledger", "a day such as "+now.UTC().
+			Format(limit.DayForm)+", today or one of the "+strconv.Itoa(limit.LedgerDays-1)+" before")
 	case c.Account != "" && !teams.IsID(c.Account):
 		return refused("account", "another text", "an id as in the accounts file, such as "+teams.MainAccount)
 	case strings.TrimSpace(reason) == "" || utf8.RuneCountInString(reason) > teams.MaxProse:
 		return refused("reason", "a correction needs a reason", "1 to 200 characters in one line")
 	}
-	return limit.Correction{ID: "adjust-" + idOf(c.Once, team, string(c.Unit), c.Delta, c.Day, c.Account, reason), Team: team, Unit: c.Unit, Delta: delta, Day: day, Account: c.Account, Why: reason}, nil
+	return limit.Correction{
+		ID: "adjust-" + idOf(c.Once, team, string(c.Unit), c.Delta, c.Day, c.Account, reason), Team: team, Unit: c.Unit,
+		Delta: delta, Day: day, Account: c.Account, Why: reason,
+	}, nil
 }
 
-// idOf returns an id of lower-case letters and digits: a random one, or of what a form orders, so that a form that is sent twice orders once.
+// idOf returns an id of lower-case letters and digits: a random one, or of what a form orders, so that a form that is sent twice orders
+// once.
 func idOf(once string, order ...string) string {
 	if once == "" {
 		once = rand.Text()
@@ -88,7 +93,9 @@ var ErrOpen = errors.New("the audit leaves the outcome open")
 
 // Post posts a correction that Read returned. It writes an audit entry first, so that no correction lacks one, and another with the
 // outcome. Any error but [ErrOpen] and those of the first entry is a [*teams.Problem].
-func (c Correction) Post(ctx context.Context, to Balances, order *limit.Correction, note func(context.Context, teams.Entry) error) (done limit.Adjustment, err error) {
+func (c Correction) Post(ctx context.Context, to Balances, order *limit.Correction,
+	note func(context.Context, teams.Entry) error,
+) (done limit.Adjustment, err error) {
 	if err := note(ctx, c.entry(order, Ordered)); err != nil {
 		return done, err
 	}

@@ -12,7 +12,9 @@ import (
 
 // FindAccount refuses an account at the service that is neither one of ids, those of the accounts file, nor in the team's ledger until now.
 // It always accepts main.
-func (c Correction) FindAccount(ctx context.Context, team string, now time.Time, ids []string, ledger func(context.Context, limit.Query) ([]limit.Row, error)) error {
+func (c Correction) FindAccount(ctx context.Context, team string, now time.Time, ids []string,
+	ledger func(context.Context, limit.Query) ([]limit.Row, error),
+) error {
 	if limit.AccountName(c.Account) == teams.MainAccount {
 		return nil
 	}

@@ -55,7 +55,8 @@ func open(t *testing.T, secure bool, change ...func(*console.Deps)) *site {
 		Now: time.Now, Shared: access.NewMemory(time.Now), Teams: oneTeam{}, Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		Groups: access.Groups{Operators: []string{"platform"}}, Token: tokenDigest,
 		Issuer: oidc.NewClient(oidc.ClientConfig{
-			URL: h.issuer.URL, ClientID: oidctest.ClientID, Secret: oidctest.SecretOfClient, Redirect: address.String() + "/login/callback", Now: time.Now,
+			URL: h.issuer.URL, ClientID: oidctest.ClientID, Secret: oidctest.SecretOfClient, Redirect: address.String() + "/login/callback",
+			Now: time.Now,
 		}),
 	})
 	deps := console.Deps{

@@ -148,7 +148,8 @@ func problemOf(w http.ResponseWriter, err error) (code teams.Code, detail string
 	switch {
 	case errors.Is(err, access.ErrAway):
 		w.Header().Set("Retry-After", "10")
-		return teams.CodeAway, "Logins cannot be checked at the moment, because Redis or the issuer is away. Sessions go on when it is back; the operator’s token lets in now, at this replica."
+		return teams.CodeAway, "Logins cannot be checked at the moment, because Redis or the issuer is away. Sessions go on when it is back; " +
+			"the operator’s token lets in now, at this replica."
 	case errors.Is(err, access.ErrTooMany):
 		w.Header().Set("Retry-After", strconv.Itoa(int(access.AttemptsWindow.Seconds())))
 		return teams.CodeOften, "This did not log in, and too many logins have failed. A right token or key is let in at any time."

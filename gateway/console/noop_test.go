@@ -14,7 +14,8 @@ teams:
   - {id: all, description: "Büro <b> & 'x' \\ \"y\" 搜索 #1: {a}, [b]", members: [map-people, "alice@example.com", "1.50"], self_service: true, disabled: false, shadow: true,
      models: ["llm-*", "5", "*"], endpoints: [text, image, tasks], tag_key: project, key_days: none, concurrent: 3, open_tasks: none,
      rates: {requests: {per: 90s, limit: 60, burst: 5}, tokens: none, images: {per: "1m", limit: 4}},
-     quotas: {requests: {day: 0}, tokens: {day: 9007199254740991, month: none}, spend: {day: 0.000000001, month: 800.10}}, rules: {text.top_p: off}}
+     quotas: {requests: {day: 0}, tokens: {day: 9007199254740991, month: none}, spend: {day: 0.000000001, month: 800.10}},
+     rules: {text.top_p: off}}
   - id: keyed
     key_days: 30
     description: 5

@@ -118,11 +118,20 @@ func TestDocumentHasEveryMember(t *testing.T) {
 	}
 	team := append(teamMembers(t), "owner")
 	for name, want := range map[string][]string{
-		"Me": membersOf(Me{}), "Key": membersOf(Key{}), "KeyChange": keyMembers(t), "KeyOrder": membersOf(teams.KeyOrder{}), "NewKey": membersOf(teams.NewKey{}),
-		"RaiseOrder": membersOf(RaiseOrder{}), "Raise": raiseMembers(t), "AdjustOrder": membersOf(AdjustOrder{}), "Adjusted": membersOf(AdjustedUse{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
-		"Task": membersOf(Task{}), "Entry": membersOf(teams.Entry{}), "Problem": membersOf(Document{}), "Team": team, "TeamDraft": team, "Refusals": membersOf(Refusals{}), "RefusalList": membersOf(RefusalList{}), "EventReport": membersOf(event.Report{}), "HookReport": membersOf(event.HookReport{}), "DeliveryReport": membersOf(event.DeliveryReport{}), "Request": nil, "Latency": membersOf(Latency{}), "Fault": membersOf(figures.Fault{}), "NearLimit": membersOf(NearLimit{}), "Found": membersOf(figures.Found{}), "Explained": append(membersOf(why.Answer{}), "request"),
-		"Account": membersOf(Account{}), "Cooling": membersOf(Cooling{}), "AccountRate": membersOf(AccountRate{}), "AccountQuota": membersOf(AccountQuota{}),
-		"Unit": nil, "Rate": nil, "Queue": {"depth", "wait"}, "Hook": {"id", "url", "events", "secret_file", "secrets", "insecure", "kind"}, "Quota": periods, "MoneyQuota": periods, "RateChange": nil, "QuotaChange": periods, "MoneyQuotaChange": periods,
+		"Me": membersOf(Me{}), "Key": membersOf(Key{}), "KeyChange": keyMembers(t), "KeyOrder": membersOf(teams.KeyOrder{}),
+		"NewKey":     membersOf(teams.NewKey{}),
+		"RaiseOrder": membersOf(RaiseOrder{}), "Raise": raiseMembers(t), "AdjustOrder": membersOf(AdjustOrder{}),
+		"Adjusted": membersOf(AdjustedUse{}), "Amounts": units, "Usage": membersOf(Usage{}), "Use": membersOf(Use{}),
+		"Task": membersOf(Task{}), "Entry": membersOf(teams.Entry{}), "Problem": membersOf(Document{}), "Team": team, "TeamDraft": team,
+		"Refusals": membersOf(Refusals{}), "RefusalList": membersOf(RefusalList{}), "EventReport": membersOf(event.Report{}),
+		"HookReport": membersOf(event.HookReport{}), "DeliveryReport": membersOf(event.DeliveryReport{}), "Request": nil,
+		"Latency": membersOf(Latency{}), "Fault": membersOf(figures.Fault{}), "NearLimit": membersOf(NearLimit{}),
+		"Found": membersOf(figures.Found{}), "Explained": append(membersOf(why.Answer{}), "request"),
+		"Account": membersOf(Account{}), "Cooling": membersOf(Cooling{}), "AccountRate": membersOf(AccountRate{}),
+		"AccountQuota": membersOf(AccountQuota{}),
+		"Unit":         nil, "Rate": nil, "Queue": {"depth", "wait"},
+		"Hook": {"id", "url", "events", "secret_file", "secrets", "insecure", "kind"}, "Quota": periods, "MoneyQuota": periods,
+		"RateChange": nil, "QuotaChange": periods, "MoneyQuotaChange": periods,
 	} {
 		properties, _ := at(document, "components", "schemas", name, "properties").(map[string]any)
 		slices.Sort(want)

@@ -52,11 +52,13 @@ func TestOnePersonReadsAtAPace(t *testing.T) {
 	if ok != 100 || hurried != 30 {
 		t.Errorf("%d of 130 at once are answered, %d times the bound is told; want 100 and 30", ok, hurried)
 	}
-	if refused.status != http.StatusTooManyRequests || refused.header.Get("Retry-After") != "1" || !strings.Contains(refused.body, "20 requests a second") {
+	if refused.status != http.StatusTooManyRequests || refused.header.Get("Retry-After") != "1" ||
+		!strings.Contains(refused.body, "20 requests a second") {
 		t.Errorf("a page: %d %v %s", refused.status, refused.header, refused.body)
 	}
 	got := one.send(t, "GET", "/api/v1/me", nil)
-	if got.status != http.StatusTooManyRequests || got.header.Get("Content-Type") != "application/problem+json" || !strings.Contains(got.body, `"code":"attempts"`) {
+	if got.status != http.StatusTooManyRequests || got.header.Get("Content-Type") != "application/problem+json" ||
+		!strings.Contains(got.body, `"code":"attempts"`) {
 		t.Errorf("the interface: %d %s", got.status, got.body)
 	}
 	if got := one.send(t, "GET", "/assets/console.css", nil); got.status != http.StatusOK {

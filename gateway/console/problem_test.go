@@ -32,7 +32,8 @@ func TestProblemsOfTheListener(t *testing.T) {
 	expect("a wrong token", b.send(t, "GET", "/api/v1/me", nil, "Authorization: Bearer x"), http.StatusUnauthorized, "login")
 	expect("another site", b.send(t, "POST", "/api/v1/teams", url.Values{}, "Sec-Fetch-Site: cross-site"), http.StatusForbidden, "forbidden")
 	expect("another name", b.send(t, "GET", "/api/v1/me", nil, "Host: evil.example"), http.StatusMisdirectedRequest, "host")
-	expect("a large body", b.send(t, "POST", "/api/v1/teams", url.Values{"x": {strings.Repeat("x", 1<<20)}}), http.StatusRequestEntityTooLarge, "large")
+	expect("a large body", b.send(t, "POST", "/api/v1/teams", url.Values{"x": {strings.Repeat("x", 1<<20)}}),
+		http.StatusRequestEntityTooLarge, "large")
 	expect("another version", b.send(t, "GET", "/api/v2/me", nil, "Authorization: Bearer "+token), http.StatusNotFound, "path")
 	for range 25 {
 		b.send(t, "GET", "/api/v1/me", nil, "Authorization: Bearer x")

@@ -46,9 +46,9 @@ type RegistryDeps struct {
 	PaceReached, AuditReached func()
 }
 
-// Registry shows and changes teams, keys and the audit for a [access.Person]. The teams of the teams file and of the directory are one list.
-// The API and the pages use it. It decides who may do what; package teams decides what a change does. For a member, other teams do not
-// exist. Every error is a [*teams.Problem]. It is safe for concurrent use.
+// Registry shows and changes teams, keys and the audit for a [access.Person]. The teams of the teams file and of the directory are one
+// list. The API and the pages use it. It decides who may do what; package teams decides what a change does. For a member, other teams do
+// not exist. Every error is a [*teams.Problem]. It is safe for concurrent use.
 type Registry struct {
 	RegistryDeps
 	Raises Raises

@@ -49,7 +49,8 @@ func TestCorrectionsHaveEntries(t *testing.T) {
 			_ = json.Unmarshal(e.After, &after)
 			got = append(got, strings.Join([]string{e.What, e.Team, e.Reason, after["unit"], after["delta"]}, " "))
 		}
-		want := []string{"usage.adjust.refused ads counted twice tokens -1", "usage.adjust ads counted twice tokens -1", "usage.adjust.posted maps counted twice spend 1.5", "usage.adjust maps counted twice spend 1.5", "team.create maps   "}
+		want := []string{"usage.adjust.refused ads counted twice tokens -1", "usage.adjust ads counted twice tokens -1",
+			"usage.adjust.posted maps counted twice spend 1.5", "usage.adjust maps counted twice spend 1.5", "team.create maps   "}
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.Error(diff)
 		}
@@ -89,7 +90,8 @@ func TestACorrectionWhoseOutcomeIsOpen(t *testing.T) {
 		_, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: "5"})
 		w.refused(err, teams.CodeAway, "")
 		var after map[string]string
-		if e := w.entries(); len(e) != 2 || e[0].What != "usage.adjust" || json.Unmarshal(e[0].After, &after) != nil || !strings.Contains(err.Error(), after["id"]) {
+		if e := w.entries(); len(e) != 2 || e[0].What != "usage.adjust" || json.Unmarshal(e[0].After, &after) != nil ||
+			!strings.Contains(err.Error(), after["id"]) {
 			t.Errorf("%+v\n%v", e, err)
 		}
 	})
@@ -280,7 +282,8 @@ func TestAuditInPages(t *testing.T) {
 		if diff := cmp.Diff([]int64{3, 2, 1}, seqs); diff != "" {
 			w.Error(diff)
 		}
-		if list, more, err := w.Audit(w.Context(), viewer.Person, AuditFilter{Team: "b", Most: 1}, 0); err != nil || more || len(list) != 1 || list[0].Team != "b" {
+		if list, more, err := w.Audit(w.Context(), viewer.Person, AuditFilter{Team: "b", Most: 1}, 0); err != nil || more || len(list) != 1 ||
+			list[0].Team != "b" {
 			w.Errorf("%+v, %v, %v", list, more, err)
 		}
 	})
@@ -399,7 +402,8 @@ func TestAFormThatIsSentTwiceOrdersOnce(t *testing.T) {
 			once, delta string
 			day         int64
 		}{{"one", "5", 5}, {"one", "5", 5}, {"one", "6", 11}, {"two", "5", 16}, {"", "5", 21}, {"", "5", 26}} {
-			if done, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: tt.delta, Once: tt.once}); err != nil || done.Day != tt.day {
+			if done, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: tt.delta, Once: tt.once}); err != nil ||
+				done.Day != tt.day {
 				w.Errorf("%q %s: the day has %d, %v, want %d", tt.once, tt.delta, done.Day, err, tt.day)
 			}
 		}
@@ -407,7 +411,8 @@ func TestAFormThatIsSentTwiceOrdersOnce(t *testing.T) {
 			once, amount string
 			raises       int
 		}{{"one", "5", 1}, {"one", "5", 1}, {"one", "6", 2}, {"two", "5", 3}, {"", "5", 4}, {"", "5", 5}} {
-			made, err := w.Registry.Raises.Add(w.Context(), a, "search", teams.RaiseOrder{Unit: unit.NameImages, Period: teams.PeriodDay, Amount: tt.amount, Once: tt.once})
+			made, err := w.Registry.Raises.Add(w.Context(), a, "search",
+				teams.RaiseOrder{Unit: unit.NameImages, Period: teams.PeriodDay, Amount: tt.amount, Once: tt.once})
 			if ids := strings.Fields(w.raisesOf()); err != nil || len(ids) != tt.raises || len(made.ID) != 12 || !slices.Contains(ids, made.ID) {
 				w.Errorf("%q %s: %q of %q, %v, want %d", tt.once, tt.amount, made.ID, ids, err, tt.raises)
 			}

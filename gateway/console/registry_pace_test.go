@@ -110,7 +110,8 @@ func TestMembersDoNotFillTheAudit(t *testing.T) {
 		w.must(err)
 		for _, err := range []error{w.Cancel(ctx, member, "maps", "task-1"), mints(w, member, "maps")} {
 			var full *teams.Problem
-			if !errors.As(err, &full) || full.Code != teams.CodeFull || full.Wait != 12*time.Hour || full.Advice != "wait until 2026-11-23T00:00:00Z, or ask an operator" {
+			if !errors.As(err, &full) || full.Code != teams.CodeFull || full.Wait != 12*time.Hour ||
+				full.Advice != "wait until 2026-11-23T00:00:00Z, or ask an operator" {
 				t.Errorf("%+v", err)
 			}
 		}

@@ -21,7 +21,8 @@ func TestEndedSessionsHaveEntries(t *testing.T) {
 		all := w.entries() // the newest first
 		last := all[0]
 		const want = `{"who":"key:7f3k9q2m4x1c","role":"member","teams":["maps"],"address":"192.0.2.9","began":"2026-11-21T09:00:00Z"}`
-		if last.What != "session.end" || last.Who != operator.Name || last.Address != operator.Address || string(last.Before) != want || last.After != nil {
+		if last.What != "session.end" || last.Who != operator.Name || last.Address != operator.Address || string(last.Before) != want ||
+			last.After != nil {
 			w.Errorf("%s", last.Text())
 		}
 		if len(all) != 2 || last.Version != all[1].Version {

@@ -91,14 +91,20 @@ func TestWhoChangesWhat(t *testing.T) {
 			team string
 			want map[string]teams.Code
 		}{
-			{free, "ads", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "change": missing, "adjust": missing, "cancel": missing}},
-			{stranger, "maps", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "change": missing, "adjust": missing, "cancel": missing}},
-			{operator, "none", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "change": missing, "adjust": missing, "cancel": missing}},
-			{viewer, "maps", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden, "change": forbidden, "adjust": forbidden, "cancel": forbidden}},
-			{free, "maps", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden, "change": forbidden, "adjust": forbidden, "cancel": missing}},
+			{free, "ads", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "change": missing,
+				"adjust": missing, "cancel": missing}},
+			{stranger, "maps", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "change": missing,
+				"adjust": missing, "cancel": missing}},
+			{operator, "none", map[string]teams.Code{"replace": missing, "delete": missing, "mint": missing, "end": missing, "change": missing,
+				"adjust": missing, "cancel": missing}},
+			{viewer, "maps", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden,
+				"change": forbidden, "adjust": forbidden, "cancel": forbidden}},
+			{free, "maps", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "mint": forbidden, "end": forbidden,
+				"change": forbidden, "adjust": forbidden, "cancel": missing}},
 			{free, "mail", map[string]teams.Code{"replace": forbidden, "delete": forbidden, "end": missing, "change": missing, "adjust": forbidden}},
 			{free, "search", map[string]teams.Code{"replace": forbidden, "mint": conflict, "end": conflict, "change": conflict}},
-			{operator, "ads", map[string]teams.Code{"replace": conflict, "delete": conflict, "mint": conflict, "end": conflict, "change": conflict, "adjust": teams.CodeInvalid}},
+			{operator, "ads", map[string]teams.Code{"replace": conflict, "delete": conflict, "mint": conflict, "end": conflict, "change": conflict,
+				"adjust": teams.CodeInvalid}},
 		} {
 			for act, want := range tt.want {
 				var e *teams.Problem
@@ -137,7 +143,8 @@ func TestATeamsLife(t *testing.T) {
 		w.refused(err, teams.CodeLost, "If-Match")
 		_, err = w.Delete(ctx, operator, "maps", made.ETag())
 		w.refused(err, teams.CodeLost, "If-Match")
-		if team, err := w.Show(ctx, viewer.Person, "maps"); err != nil || string(team.Members["concurrent"]) != "4" || team.ETag() == made.ETag() {
+		if team, err := w.Show(ctx, viewer.Person, "maps"); err != nil || string(team.Members["concurrent"]) != "4" ||
+			team.ETag() == made.ETag() {
 			w.Errorf("%+v, %v", team, err)
 		}
 
@@ -149,14 +156,16 @@ func TestATeamsLife(t *testing.T) {
 		}
 		_, err = w.Replace(ctx, operator, draft("maps", `"removing":true`), "*")
 		w.refused(err, teams.CodeInvalid, "")
-		if team, err := w.Replace(ctx, operator, draft("maps", `"concurrent":4`), "*"); err != nil || team.Flag("disabled") || team.Flag("removing") {
+		if team, err := w.Replace(ctx, operator, draft("maps", `"concurrent":4`), "*"); err != nil || team.Flag("disabled") ||
+			team.Flag("removing") {
 			w.Errorf("a team that is enabled again is %+v, %v", team, err)
 		}
 		var whats []string
 		for _, e := range w.entries() {
 			whats = append(whats, e.What+" "+e.Team+" "+e.Who+" "+e.Address)
 		}
-		if diff := cmp.Diff([]string{"team.change maps token 192.0.2.1", "team.change maps token 192.0.2.1", "team.change maps token 192.0.2.1", "team.create maps token 192.0.2.1"}, whats); diff != "" {
+		if diff := cmp.Diff([]string{"team.change maps token 192.0.2.1", "team.change maps token 192.0.2.1", "team.change maps token 192.0.2.1",
+			"team.create maps token 192.0.2.1"}, whats); diff != "" {
 			w.Error(diff)
 		}
 	})
@@ -181,7 +190,8 @@ func TestKeys(t *testing.T) {
 		w.create("maps", `"self_service":true`)
 		first, err := w.Mint(ctx, member, "maps", "*", teams.KeyOrder{Note: "the indexer"})
 		w.must(err)
-		if want := noon.AddDate(0, 0, 30); first.Expires == nil || !first.Expires.Equal(want) || !strings.HasPrefix(first.Key, "slk_"+first.ID+"_") {
+		if want := noon.AddDate(0, 0, 30); first.Expires == nil || !first.Expires.Equal(want) ||
+			!strings.HasPrefix(first.Key, "slk_"+first.ID+"_") {
 			w.Errorf("made a key that ends %v, want %v by the defaults' key_days", first.Expires, want)
 		}
 		late := noon.AddDate(0, 0, 31)

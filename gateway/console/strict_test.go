@@ -51,7 +51,8 @@ func TestIfMatch(t *testing.T) {
 		etag + `x`:               "lost If-Match",
 		`"` + etag[1:5] + `", *`: "lost If-Match",
 	} {
-		status := map[string]int{"": http.StatusOK, "if-match": http.StatusPreconditionRequired, "lost If-Match": http.StatusPreconditionFailed}[problem]
+		status := map[string]int{"": http.StatusOK, "if-match": http.StatusPreconditionRequired,
+			"lost If-Match": http.StatusPreconditionFailed}[problem]
 		w.expect(operator, "PUT /teams/maps", `{}`, status, problem, "If-Match: "+match)
 	}
 	w.expect(operator, "DELETE /teams/maps", "", http.StatusPreconditionFailed, "lost If-Match", `If-Match: "x"`)

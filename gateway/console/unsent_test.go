@@ -27,7 +27,8 @@ func TestAFormWithoutASessionIsKept(t *testing.T) {
 	got := b.send(t, "POST", "/teams", typed, "Referer: "+h.URL+"/new-team?x=1", "Sec-Fetch-Dest: document")
 	for _, want := range []string{
 		"Your session has ended. Nothing was changed.", `href="/login?next=%2fnew-team%3fx%3d1"`, `action="/teams"`, `name="id" value="maps"`,
-		`name="description" value="a &#34;&lt;b&gt;&#34;` + "\n" + `c"`, `name="endpoints" value="text"`, `name="endpoints" value="image"`, `href="/new-team?x=1"`,
+		`name="description" value="a &#34;&lt;b&gt;&#34;` + "\n" + `c"`, `name="endpoints" value="text"`, `name="endpoints" value="image"`,
+		`href="/new-team?x=1"`,
 	} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("the page lacks %s", want)
@@ -37,14 +38,16 @@ func TestAFormWithoutASessionIsKept(t *testing.T) {
 		t.Errorf("%d %v: %s", got.status, got.header, got.body)
 	}
 	for _, foreign := range []string{"https://evil.example/x", "//evil.example", "", h.URL + "/logout"} {
-		if got := b.send(t, "POST", "/teams", typed, "Referer: "+foreign); strings.Contains(got.body, "evil") || !strings.Contains(got.body, `href="/login?next=%2f"`) {
+		if got := b.send(t, "POST", "/teams", typed, "Referer: "+foreign); strings.Contains(got.body, "evil") ||
+			!strings.Contains(got.body, `href="/login?next=%2f"`) {
 			t.Errorf("%q: %s", foreign, got.body)
 		}
 	}
 	if got := b.send(t, "POST", h.URL+"//evil.example/x", typed); strings.Contains(got.body, `action="//`) {
 		t.Errorf("the form leads elsewhere: %s", got.body)
 	}
-	if got := h.browser(t).send(t, "POST", "/teams", typed); strings.Contains(got.body, "has ended") || !strings.Contains(got.body, "You are not signed in. Nothing was changed.") {
+	if got := h.browser(t).send(t, "POST", "/teams", typed); strings.Contains(got.body, "has ended") ||
+		!strings.Contains(got.body, "You are not signed in. Nothing was changed.") {
 		t.Errorf("without a cookie: %s", got.body)
 	}
 }
@@ -59,12 +62,15 @@ func TestPagesWhileRedisIsAway(t *testing.T) {
 	member.send(t, "POST", "/login", url.Values{"secret": {mapsKey}})
 	store.away.Store(true)
 	got := member.send(t, "POST", "/teams/maps/keys", url.Values{"note": {"for nightly jobs"}})
-	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "10" || !strings.Contains(got.body, `value="for nightly jobs"`) || !strings.Contains(got.body, "Redis or the issuer is away") {
+	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "10" ||
+		!strings.Contains(got.body, `value="for nightly jobs"`) || !strings.Contains(got.body, "Redis or the issuer is away") {
 		t.Errorf("a form: %d %s", got.status, got.body)
 	}
 	operator.login(t)
-	for _, got := range []answer{operator.send(t, "GET", "/sessions", nil), operator.send(t, "POST", "/sessions/end", url.Values{"id": {"x"}})} {
-		if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "cannot be read") || strings.Contains(got.body, `name="secret"`) || !strings.Contains(got.body, `href="/now"`) {
+	for _, got := range []answer{operator.send(t, "GET", "/sessions", nil),
+		operator.send(t, "POST", "/sessions/end", url.Values{"id": {"x"}})} {
+		if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "cannot be read") ||
+			strings.Contains(got.body, `name="secret"`) || !strings.Contains(got.body, `href="/now"`) {
 			t.Errorf("the sessions: %d %s", got.status, got.body)
 		}
 	}

@@ -35,7 +35,8 @@ const canary = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 const teamsFile = `
 defaults: {key_days: 30}
 teams:
-  - {id: ads, description: of the file, rates: {requests: {per: 1m, limit: 5}}, rules: {text.top_p: off}, keys: [{id: aaaaaaaaaaaa, sha256: ` + canary + `, note: old}]}
+  - {id: ads, description: of the file, rates: {requests: {per: 1m, limit: 5}}, rules: {text.top_p: off},
+     keys: [{id: aaaaaaaaaaaa, sha256: ` + canary + `, note: old}]}
   - {id: search, self_service: true, quotas: {images: {day: 500, month: 9000}, spend: {day: 2.5}}}
 `
 
@@ -111,7 +112,8 @@ func (s *someTraffic) Search(_ context.Context, p access.Person, text string) ([
 
 func (s *someTraffic) Latency(_ context.Context, _ access.Person, q figures.LatencyQuery) ([]figures.LatencyRow, error) {
 	s.latency = append(s.latency, q)
-	return []figures.LatencyRow{{Of: "llm-max", What: recent.Service, Start: noon, Count: 7, P50: 812_300 * time.Microsecond, P95: 2 * time.Second, P99: 3 * time.Second}}, s.err
+	return []figures.LatencyRow{{Of: "llm-max", What: recent.Service, Start: noon, Count: 7, P50: 812_300 * time.Microsecond,
+		P95: 2 * time.Second, P99: 3 * time.Second}}, s.err
 }
 
 func (s *someTraffic) FaultList(_ context.Context, p access.Person) []figures.Fault {
@@ -119,11 +121,13 @@ func (s *someTraffic) FaultList(_ context.Context, p access.Person) []figures.Fa
 		return nil
 	}
 	since := noon
-	return []figures.Fault{{Kind: "service", Text: "25 of the last 25 requests failed", Since: &since, Count: 25, Of: 25}, {Kind: "process", Subject: "redis", Text: "away"}}
+	return []figures.Fault{{Kind: "service", Text: "25 of the last 25 requests failed", Since: &since, Count: 25, Of: 25},
+		{Kind: "process", Subject: "redis", Text: "away"}}
 }
 
 func (s *someTraffic) NearList(_ context.Context, _ access.Person, percent int) ([]figures.TeamLine, error) {
-	near := &figures.Near{Name: "spend-day", Standing: limit.Standing{Unit: unit.NameSpend, Period: teams.PeriodDay, Limit: 5_000_000_000, Used: 4_500_000_000}, Percent: 90}
+	near := &figures.Near{Name: "spend-day", Standing: limit.Standing{Unit: unit.NameSpend, Period: teams.PeriodDay, Limit: 5_000_000_000,
+		Used: 4_500_000_000}, Percent: 90}
 	if percent > near.Percent {
 		return nil, s.err
 	}
@@ -132,7 +136,8 @@ func (s *someTraffic) NearList(_ context.Context, _ access.Person, percent int) 
 
 func (s *someTraffic) Refused(_ context.Context, _ access.Person, q figures.RefusedQuery) (figures.Refused, error) {
 	s.refused = append(s.refused, q)
-	return figures.Refused{From: q.From, Step: time.Minute, Kept: 2, All: 7, Groups: []figures.RefusedGroup{{Name: "admit/rate", Count: 2, Last: noon, Steps: []int64{0, 2}}}}, s.err
+	return figures.Refused{From: q.From, Step: time.Minute, Kept: 2, All: 7,
+		Groups: []figures.RefusedGroup{{Name: "admit/rate", Count: 2, Last: noon, Steps: []int64{0, 2}}}}, s.err
 }
 
 func (s *someTraffic) Deliveries(ctx context.Context, p access.Person, q event.Query) (event.Report, error) {
@@ -140,7 +145,8 @@ func (s *someTraffic) Deliveries(ctx context.Context, p access.Person, q event.Q
 		return event.Report{}, cmp.Or(s.err, figures.ErrAbsent)
 	}
 	box, jobs := event.NewMemory(event.DefaultBounds, func() time.Time { return noon }), event.Address{Owner: "ads", Hook: "jobs"}
-	_, _ = box.Append(ctx, &event.Draft{Type: event.TaskFailed, Team: "ads", Data: []byte(`{"canary":1}`), To: []event.Target{{Address: jobs}}})
+	_, _ = box.Append(ctx, &event.Draft{Type: event.TaskFailed, Team: "ads", Data: []byte(`{"canary":1}`),
+		To: []event.Target{{Address: jobs}}})
 	return event.Look(ctx, box, []event.Address{jobs}, q)
 }
 
@@ -191,7 +197,8 @@ func worldOver(t *testing.T, kept teams.Store) *world {
 		Directory: kept, File: func() *teams.File { return file }, Balances: w.balances, Tasks: w.traffic, Now: clock, Random: rand.Reader,
 	})
 	w.Handler = NewAPI(APIDeps{
-		Registry: w.Registry, Ledger: w.balances, Traffic: w.traffic, Currency: func() unit.Currency { return unit.Currency{Word: "CNY"} }, Now: clock, Log: slog.New(slog.DiscardHandler),
+		Registry: w.Registry, Ledger: w.balances, Traffic: w.traffic, Currency: func() unit.Currency { return unit.Currency{Word: "CNY"} },
+		Now: clock, Log: slog.New(slog.DiscardHandler),
 	})
 	return w
 }

@@ -66,7 +66,8 @@ func (m *Models) Lower(model, member string, bound []byte, w *Warnings) []byte {
 		return bound
 	}
 	most := m.MaxOutput(model)
-	if given, _ := strconv.ParseInt(string(bound), 10, 64); most == 0 || given <= most { // ParseInt returns the largest number for one beyond its range, and 0 for no number
+	// ParseInt returns the largest number for one beyond its range, and 0 for no number
+	if given, _ := strconv.ParseInt(string(bound), 10, 64); most == 0 || given <= most {
 		return bound
 	}
 	w.Add(fmt.Sprintf("%s;given=%s;sent=%d", member, Brief(bound), most))

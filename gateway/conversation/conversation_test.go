@@ -50,7 +50,8 @@ func TestBudgetsAreLoweredWithTheirBound(t *testing.T) {
 		if tt.want == tt.budget {
 			warning = ""
 		}
-		if got := string(LowerBudget("budget", []byte(tt.budget), []byte(tt.given), []byte(tt.sent), &w)); got != tt.want || strings.Join(w, " ") != warning {
+		if got := string(LowerBudget("budget", []byte(tt.budget), []byte(tt.given), []byte(tt.sent), &w)); got != tt.want ||
+			strings.Join(w, " ") != warning {
 			t.Errorf("%s of %s, of which %s are sent: %s, %q, want %s", tt.budget, tt.given, tt.sent, got, w, tt.want)
 		}
 	}

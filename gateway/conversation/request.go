@@ -44,7 +44,8 @@ func (p Places) take(name, value []byte) (known bool, err error) {
 		}
 		switch place := &p[i]; {
 		case place.Kind != 0 && place.Kind != kind:
-			return true, BadRequest(string(name), "%s: %s is needed.", name, kinds[place.Kind]) // not place.Name, which would move all places to the heap
+			// not place.Name, which would move all places to the heap
+			return true, BadRequest(string(name), "%s: %s is needed.", name, kinds[place.Kind])
 		case place.Value != nil:
 			*place.Value = value
 		}

@@ -67,8 +67,10 @@ func drawAsked(t *rapid.T) asked {
 			a.call(t, fmt.Sprint("call", i))
 		} else {
 			said := words.Draw(t, fmt.Sprint("said", i))
-			a.add(object{"role": "assistant", "content": said}, list{object{"role": "assistant", "content": list{object{"type": "output_text", "text": said}}}},
-				object{"role": "assistant", "content": list{object{"type": "thinking", "thinking": "so", "signature": ""}, object{"type": "text", "text": said}}})
+			a.add(object{"role": "assistant", "content": said}, list{
+				object{"role": "assistant", "content": list{object{"type": "output_text", "text": said}}}},
+				object{"role": "assistant", "content": list{object{"type": "thinking", "thinking": "so", "signature": ""},
+					object{"type": "text", "text": said}}})
 		}
 	}
 	a.ask(t, "asked last")
@@ -84,7 +86,8 @@ func (a *asked) ask(t *rapid.T, name string) {
 	for i := range rapid.IntRange(1, 3).Draw(t, name) {
 		text := words.Draw(t, fmt.Sprint(name, i))
 		chat = append(chat, object{"type": "text", "text": text})
-		responses, messages = append(responses, object{"type": "input_text", "text": text}), append(messages, object{"type": "text", "text": text})
+		responses, messages = append(responses, object{"type": "input_text", "text": text}),
+			append(messages, object{"type": "text", "text": text})
 	}
 	if rapid.IntRange(0, 5).Draw(t, name+"sees") == 0 {
 		const url = "data:image/png;base64,aGk="
@@ -92,7 +95,8 @@ func (a *asked) ask(t *rapid.T, name string) {
 		responses = append(responses, object{"type": "input_image", "image_url": url})
 		messages = append(messages, object{"type": "image", "source": object{"type": "base64", "media_type": "image/png", "data": "aGk="}})
 	}
-	a.add(object{"role": "user", "content": chat}, list{object{"role": "user", "content": responses}}, object{"role": "user", "content": messages})
+	a.add(object{"role": "user", "content": chat}, list{object{"role": "user", "content": responses}},
+		object{"role": "user", "content": messages})
 }
 
 // call adds a turn of the assistant with calls of tools, and their results. The assistant also speaks before, between or behind its calls.
@@ -146,7 +150,8 @@ func (a *asked) tools(t *rapid.T) {
 		a.messages["tool_choice"] = object{"type": "any"}
 	case 2:
 		a.chat["tool_choice"] = object{"type": "function", "function": object{"name": "level"}}
-		a.responses["tool_choice"], a.messages["tool_choice"] = object{"type": "function", "name": "level"}, object{"type": "tool", "name": "level"}
+		a.responses["tool_choice"], a.messages["tool_choice"] = object{"type": "function", "name": "level"},
+			object{"type": "tool", "name": "level"}
 	}
 }
 

@@ -10,10 +10,11 @@ import (
 func TestMessagesNameTheClientsMembers(t *testing.T) {
 	for message, want := range map[string]string{
 		"": "", "No field.": "No field.",
-		"parameters.temperature: given 2, allowed a number from 0 to below 2 (text.temperature)": "temperature: given 2, allowed a number from 0 to below 2 (text.temperature)",
-		"parameters.top_p: given 0; parameters.n: given 9":                                       "top_p: given 0; n: given 9",
-		"The field input.messages[2].content[1].image is bad.":                                   "The field messages[2].content[1].image_url is bad.",
-		"Set parameters.top_p.": "Set top_p.",
+		"parameters.temperature: given 2, allowed a number from 0 to below 2 (text.temperature)": "temperature: given 2, allowed a number " +
+			"from 0 to below 2 (text.temperature)",
+		"parameters.top_p: given 0; parameters.n: given 9":          "top_p: given 0; n: given 9",
+		"The field input.messages[2].content[1].image is bad.":      "The field messages[2].content[1].image_url is bad.",
+		"Set parameters.top_p.":                                     "Set top_p.",
 		"my.parameters.top_p and input.prompt and parameters. stay": "my.parameters.top_p and input.prompt and parameters. stay",
 		"parameters.stop[0]: given 词":                               "stop[0]: given 词",
 	} {

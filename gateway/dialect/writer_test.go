@@ -53,7 +53,8 @@ func TestStreamsAreFlushed(t *testing.T) {
 		t.Error("what was sent is taken back")
 	}
 	write(t, w, "text/event-stream", 200, lastFrame)
-	if err := w.End(); err != nil || !strings.HasSuffix(under.Body.String(), "data: [DONE]\n\n") || under.Header().Get("X-Request-Id") != "7f3c" {
+	if err := w.End(); err != nil || !strings.HasSuffix(under.Body.String(), "data: [DONE]\n\n") ||
+		under.Header().Get("X-Request-Id") != "7f3c" {
 		t.Errorf("%v: %v %s", err, under.Header(), under.Body)
 	}
 }
@@ -77,7 +78,8 @@ func TestHeldAnswersAreTakenBack(t *testing.T) {
 		if got := under.Body.String(); got != want || under.Code != 502 {
 			t.Errorf("%s: %d %s", media, under.Code, got)
 		}
-		if h := under.Header(); h.Get("X-Should-Retry") != "false" || h.Get("Sluice-Task") != "t1" || h.Get("Content-Type") != "application/json" {
+		if h := under.Header(); h.Get("X-Should-Retry") != "false" || h.Get("Sluice-Task") != "t1" ||
+			h.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: headers %v", media, h)
 		}
 	}
@@ -110,7 +112,8 @@ func TestReleasedMemoryIsUsedAgain(t *testing.T) {
 			if err := w.End(); err != nil {
 				t.Fatal(err)
 			}
-			if got := under.Body.String(); strings.Count(got, "word") != 1 || !strings.HasSuffix(got, "data: [DONE]\n\n") || under.Header().Get("Sluice-Task") != "" {
+			if got := under.Body.String(); strings.Count(got, "word") != 1 || !strings.HasSuffix(got, "data: [DONE]\n\n") ||
+				under.Header().Get("Sluice-Task") != "" {
 				t.Errorf("%v: %s", under.Header(), got)
 			}
 			w.Release()

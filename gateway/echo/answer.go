@@ -37,7 +37,10 @@ func (t *Trials) Answer(w http.ResponseWriter, r *http.Request, a Asked) (rested
 		return 0, ErrBusy
 	}
 	defer t.leave(a.Team)
-	saw := seen{RequestID: a.RequestID, Replica: t.replica, Client: a.Client, Forwarded: len(r.Header["X-Forwarded-For"]) > 0, Trusted: a.Trusted}
+	saw := seen{
+		RequestID: a.RequestID, Replica: t.replica, Client: a.Client, Forwarded: len(r.Header["X-Forwarded-For"]) > 0,
+		Trusted: a.Trusted,
+	}
 	switch {
 	case asked.drop != "":
 		t.note(a.Team, asked.drop)

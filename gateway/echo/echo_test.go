@@ -10,13 +10,15 @@ import (
 
 func TestReadsTheTrial(t *testing.T) {
 	for query, want := range map[string]trial{
-		"": {}, "silence=1": {silence: time.Second}, "silence=120": {silence: Longest}, "drop=a%20b": {drop: "a b"}, "count=" + strings.Repeat("a", 64): {count: strings.Repeat("a", 64)},
+		"": {}, "silence=1": {silence: time.Second}, "silence=120": {silence: Longest}, "drop=a%20b": {drop: "a b"},
+		"count=" + strings.Repeat("a", 64): {count: strings.Repeat("a", 64)},
 	} {
 		if got, err := read(query); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", query, got, err)
 		}
 	}
-	for _, query := range []string{"silence=0", "silence=121", "silence=-1", "silence=", "silence", "drop=", "drop=a&drop=b", "drop=a&count=a", "count=" + strings.Repeat("a", 65), "colour=red", "drop=%zz", "a;b"} {
+	for _, query := range []string{"silence=0", "silence=121", "silence=-1", "silence=", "silence", "drop=", "drop=a&drop=b",
+		"drop=a&count=a", "count=" + strings.Repeat("a", 65), "colour=red", "drop=%zz", "a;b"} {
 		if got, err := read(query); !errors.Is(err, ErrQuery) {
 			t.Errorf("%q: %+v, %v", query, got, err)
 		}

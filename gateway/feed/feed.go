@@ -55,7 +55,10 @@ type Feed struct {
 
 // New returns a Feed without streams. It starts nothing.
 func New(outbox Outbox, now func() time.Time) *Feed {
-	return &Feed{outbox: outbox, now: now, turns: make(chan struct{}, mostTurns), fresh: make(chan struct{}, 1), topics: map[string]*topic{}, changed: make(chan struct{})}
+	return &Feed{
+		outbox: outbox, now: now, turns: make(chan struct{}, mostTurns), fresh: make(chan struct{}, 1), topics: map[string]*topic{},
+		changed: make(chan struct{}),
+	}
 }
 
 // Run reads events for streams, until ctx ends.

@@ -235,7 +235,8 @@ func TestWhatWasMissedComesFirst(t *testing.T) {
 		w.write("search", 1, event.TaskSucceeded)
 		time.Sleep(2 * readEvery)
 		synctest.Wait()
-		if got := other.ids(); got[0] != "gap" || slices.Contains(got[1:], "gap") || got[len(got)-1] != w.wrote["search"][len(w.wrote["search"])-1] {
+		if got := other.ids(); got[0] != "gap" || slices.Contains(got[1:], "gap") ||
+			got[len(got)-1] != w.wrote["search"][len(w.wrote["search"])-1] {
 			t.Errorf("an id of another memory: %v", got)
 		}
 	})
@@ -258,8 +259,8 @@ func TestQueries(t *testing.T) {
 	id, foreign := event.ID{Owner: "search", Millis: 5}, event.ID{Owner: "shop", Millis: 5}
 	for query, says := range map[string]string{
 		"": "", "types=*": "", "types=task.*,quota.*": "", "types=task.failed&types=account.out": "",
-		"types=": `query types: given "", allowed, with commas between them: *, account.*, account.back,`, "types=task": `given "task"`, "types=task.*,nothing": `given "nothing"`,
-		"type=task.*": `given "type", allowed: types`, "%zz": "cannot be read",
+		"types=": `query types: given "", allowed, with commas between them: *, account.*, account.back,`, "types=task": `given "task"`,
+		"types=task.*,nothing": `given "nothing"`, "type=task.*": `given "type", allowed: types`, "%zz": "cannot be read",
 	} {
 		_, err := ReadQuery("search", query, nil)
 		if got := fmt.Sprint(err); (err == nil) != (says == "") || err != nil && !strings.Contains(got, says) {
@@ -449,8 +450,8 @@ func TestStreamsEnd(t *testing.T) {
 	})
 }
 
-// Every replica writes a team's events once a stream of it is open anywhere, and for an event's life after that. One that cannot know writes
-// them, too.
+// Every replica writes a team's events once a stream of it is open anywhere, and for an event's life after that. One that cannot know
+// writes them, too.
 func TestEventsAreWrittenForStreams(t *testing.T) {
 	inWorld(t, func(w *world) {
 		other := New(w.box, time.Now)
@@ -497,13 +498,15 @@ func TestEventsAreWrittenForStreams(t *testing.T) {
 		time.Sleep(event.DefaultBounds.Keep - time.Minute)
 		writes(true, "search", event.TaskFailed)
 		hook := []event.Target{{Address: event.Address{Owner: "shop", Hook: "jobs"}}}
-		if to := w.feed.Routes(func(string, event.Type, string) []event.Target { return hook })("shop", event.TaskFailed, ""); !slices.Equal(to, hook) {
+		if to := w.feed.Routes(func(string, event.Type, string) []event.Target { return hook })("shop", event.TaskFailed, ""); !slices.Equal(to,
+			hook) {
 			t.Error(to)
 		}
 	})
 }
 
-// Whatever is written, and however clients come and go, read slowly and lose the outbox, each has every event behind its first once, in order.
+// Whatever is written, and however clients come and go, read slowly and lose the outbox, each has every event behind its first once, in
+// order.
 func TestEachEventComesOnce(t *testing.T) {
 	for seed := range uint64(20) {
 		inWorld(t, func(w *world) {

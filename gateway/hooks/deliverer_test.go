@@ -139,7 +139,8 @@ func (w *world) run(d *Deliverer) (stop func()) {
 
 func (w *world) append(team string, n int) {
 	for range n {
-		if _, err := w.box.Append(w.Context(), &event.Draft{Type: event.TaskSucceeded, Team: team, Data: []byte(`{"task_id":"t"}`), To: w.file.Hooked(team, event.TaskSucceeded, "")}); err != nil {
+		if _, err := w.box.Append(w.Context(), &event.Draft{Type: event.TaskSucceeded, Team: team, Data: []byte(`{"task_id":"t"}`),
+			To: w.file.Hooked(team, event.TaskSucceeded, "")}); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -149,8 +150,8 @@ func always(code int) func(*http.Request, int) (int, time.Duration) {
 	return func(*http.Request, int) (int, time.Duration) { return code, time.Millisecond }
 }
 
-// A receiver that is away gets the same bytes under the same id again: after 5 s, 30 s, 2 m, 10 m, 30 m, 1 h, then each hour, a fifth more or
-// less, until the event's life ends.
+// A receiver that is away gets the same bytes under the same id again: after 5 s, 30 s, 2 m, 10 m, 30 m, 1 h, then each hour, a fifth more
+// or less, until the event's life ends.
 func TestTriesFollowTheSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, always(http.StatusServiceUnavailable))
@@ -232,7 +233,8 @@ func TestSlowReceiversHoldUpNoOther(t *testing.T) {
 	})
 }
 
-// 410 ends a hook: no replica sends anything to it any more, also one that starts, until its lines in the file change; then all that waited is.
+// 410 ends a hook: no replica sends anything to it any more, also one that starts, until its lines in the file change; then all that
+// waited is.
 func TestGoneEndsAHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := true
@@ -293,7 +295,8 @@ func TestLostDeliveriesAreCounted(t *testing.T) {
 	})
 }
 
-// The number of tries under way is bounded, however many hooks are slow. A delivery that is not begun has no lease: another replica takes it.
+// The number of tries under way is bounded, however many hooks are slow. A delivery that is not begun has no lease: another replica takes
+// it.
 func TestTriesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		doc := "teams:\n"
@@ -412,7 +415,8 @@ func TestReplicasTogetherHaveFourUnderWay(t *testing.T) {
 		})
 		shared := event.NewMemory(event.DefaultBounds, time.Now)
 		for range 40 {
-			_, _ = shared.Append(t.Context(), &event.Draft{Type: event.TaskSucceeded, Team: "search", Data: []byte("{}"), To: w.file.Hooked("search", event.TaskSucceeded, "")})
+			_, _ = shared.Append(t.Context(), &event.Draft{Type: event.TaskSucceeded, Team: "search", Data: []byte("{}"),
+				To: w.file.Hooked("search", event.TaskSucceeded, "")})
 		}
 		var stops []func()
 		for n := range 3 {
@@ -488,7 +492,8 @@ func TestCallbacksGoBelowTheirHook(t *testing.T) {
 		w := newWorld(t, always(200))
 		stop := w.run(w.replica())
 		to := event.Address{Owner: "search", Hook: "jobs"}
-		_, _ = w.box.Append(t.Context(), &event.Draft{Type: event.TaskFailed, Team: "search", Data: []byte("{}"), To: []event.Target{{Address: to}, {Address: to, Path: "shots/42?x=1"}}})
+		_, _ = w.box.Append(t.Context(), &event.Draft{Type: event.TaskFailed, Team: "search", Data: []byte("{}"),
+			To: []event.Target{{Address: to}, {Address: to, Path: "shots/42?x=1"}}})
 		time.Sleep(2 * pause)
 		stop()
 		got := map[string]bool{}
@@ -548,7 +553,8 @@ func TestTheOldestIsThatOfTheOutbox(t *testing.T) {
 
 // Waits lie a fifth around their time, from the first to the hourly ones.
 func TestWaits(t *testing.T) {
-	for tries, want := range map[int]time.Duration{1: 5 * time.Second, 2: 30 * time.Second, 3: 2 * time.Minute, 4: 10 * time.Minute, 5: 30 * time.Minute, 6: time.Hour, 7: time.Hour, 500: time.Hour} {
+	for tries, want := range map[int]time.Duration{1: 5 * time.Second, 2: 30 * time.Second, 3: 2 * time.Minute, 4: 10 * time.Minute,
+		5: 30 * time.Minute, 6: time.Hour, 7: time.Hour, 500: time.Hour} {
 		for roll, part := range map[float64]float64{0: 0.8, 0.5: 1, 1: 1.2} {
 			if got := waitAfter(tries, roll); got != time.Duration(float64(want)*part) {
 				t.Errorf("after %d tries, %v: %v", tries, strconv.FormatFloat(roll, 'g', -1, 64), got)

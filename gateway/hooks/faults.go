@@ -95,9 +95,15 @@ func faultsOf(h *event.Hook, posting *PosterConfig) (faults strictyaml.Faults) {
 	address, err := netip.ParseAddr(u.Hostname())
 	switch {
 	case err == nil && !upstream.MayConnect(address, posting.Networks):
-		faults = append(faults, strictyaml.Fault{Field: "hooks." + h.ID + ".url", Given: "an address that is not public", Allowed: allowedAddress})
+		faults = append(faults, strictyaml.Fault{
+			Field: "hooks." + h.ID + ".url", Given: "an address that is not public",
+			Allowed: allowedAddress,
+		})
 	case odd(u.Hostname()):
-		faults = append(faults, strictyaml.Fault{Field: "hooks." + h.ID + ".url", Text: errOdd.Error(), Allowed: "four decimal numbers, or [IPv6]"})
+		faults = append(faults, strictyaml.Fault{
+			Field: "hooks." + h.ID + ".url", Text: errOdd.Error(),
+			Allowed: "four decimal numbers, or [IPv6]",
+		})
 	}
 	for _, path := range h.Secrets {
 		content, err := posting.Secret(path)

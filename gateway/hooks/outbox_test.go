@@ -34,7 +34,8 @@ func (b *box) Append(_ context.Context, d *event.Draft) (event.ID, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.number++
-	e := event.Event{ID: event.ID{Owner: d.Team, Millis: b.now().UnixMilli(), Number: b.number}, Type: d.Type, Time: b.now(), Team: d.Team, Data: d.Data}
+	e := event.Event{ID: event.ID{Owner: d.Team, Millis: b.now().UnixMilli(), Number: b.number}, Type: d.Type, Time: b.now(), Team: d.Team,
+		Data: d.Data}
 	for _, to := range d.To {
 		b.list = append(b.list, &kept{Delivery: event.Delivery{Event: e, To: to.Address, Path: to.Path, State: event.Waiting, Next: b.now()}})
 	}
@@ -51,7 +52,8 @@ func (b *box) Due(_ context.Context, rooms event.Rooms, most int) (due []event.D
 	took, hosts := map[event.Address]int{}, map[string]int{}
 	for _, k := range b.list {
 		now, room := b.now(), rooms.Hooks[k.To]
-		if k.State == event.Waiting && !k.Next.After(now) && !k.leased.After(now) && took[k.To] < room.Most && hosts[room.Host] < rooms.Hosts[room.Host] && len(due) < most {
+		if k.State == event.Waiting && !k.Next.After(now) && !k.leased.After(now) && took[k.To] < room.Most &&
+			hosts[room.Host] < rooms.Hosts[room.Host] && len(due) < most {
 			k.leased = now.Add(event.Lease)
 			took[k.To]++
 			hosts[room.Host]++

@@ -104,7 +104,8 @@ func build(t *testing.T, dir, text string) (binary string) {
 	defer func() { _ = os.RemoveAll(source) }()
 	write(t, filepath.Join(source, "main.go"), text)
 	binary = filepath.Join(dir, "receiver")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./"+filepath.Join(source, "main.go")).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./"+filepath.Join(source, "main.go")).
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return binary

@@ -28,7 +28,8 @@ func TestAPingIsAnswered(t *testing.T) {
 	bad.ID, bad.URL, lost.ID = "bad", strings.Replace(bad.URL, "/hook?CANARY", "/bad", 1), "lost"
 	var out strings.Builder
 	err := Test(t.Context(), &out, p, "search", []event.Hook{good, bad, lost}, time.Now())
-	want := "jobs: 200 OK\nbad: 418 I'm a teapot: no [31m tea " + strings.Repeat("x", 200-len("no [31m tea ")) + "…\nlost: no answer: secret 1: no such file\n"
+	want := "jobs: 200 OK\nbad: 418 I'm a teapot: no [31m tea " + strings.Repeat("x", 200-len("no [31m tea ")) +
+		"…\nlost: no answer: secret 1: no such file\n"
 	if out.String() != want || err == nil || err.Error() != "2 of 3 hooks did not take the ping" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
@@ -65,9 +66,11 @@ teams: [{id: a}, {id: b}, {id: c, hooks: [{id: own, url: "https://10.0.0.1/", se
 		}
 		return "", errors.New("no such file")
 	}})
-	const want = "hooks.jobs of team a and 1 more: the file of its secret: no such file, allowed: a readable file with nothing but whsec_ and 24 to 64 bytes in base64\n" +
+	const want = "hooks.jobs of team a and 1 more: the file of its secret: no such file, allowed: a readable file with nothing but whsec_ " +
+		"and 24 to 64 bytes in base64\n" +
 		"hooks.own.url of team c: got an address that is not public, allowed: public ones, and the networks of SLUICE_HOOK_NETWORKS\n" +
-		"hooks.own of team c: the file of its secret: the content is not whsec_ and 24 to 64 bytes in base64, allowed: a readable file with nothing but whsec_ and 24 to 64 bytes in base64"
+		"hooks.own of team c: the file of its secret: the content is not whsec_ and 24 to 64 bytes in base64, allowed: a readable file with " +
+		"nothing but whsec_ and 24 to 64 bytes in base64"
 	if faults.Error() != want {
 		t.Errorf("%v", faults)
 	}

@@ -53,7 +53,8 @@ func (r *receiver) poster(t testing.TB, secrets map[string]string, leads ...stri
 			}
 			return "", errors.New("no such file")
 		},
-		Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Now: time.Now, Tunnel: &upstream.Tunnel{Roots: func() *x509.CertPool { return pool }}, Resolver: upstreamtest.Resolver(t, leads...),
+		Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Now: time.Now,
+		Tunnel: &upstream.Tunnel{Roots: func() *x509.CertPool { return pool }}, Resolver: upstreamtest.Resolver(t, leads...),
 	})
 }
 
@@ -63,7 +64,8 @@ func (r *receiver) hook(secrets ...string) *event.Hook {
 
 func anEvent() *event.Event {
 	return &event.Event{
-		ID: event.ID{Owner: "search", Millis: 1764172800000, Number: 7}, Type: event.TaskSucceeded, Time: time.UnixMilli(1764172800000), Team: "search",
+		ID: event.ID{Owner: "search", Millis: 1764172800000, Number: 7}, Type: event.TaskSucceeded, Time: time.UnixMilli(1764172800000),
+		Team: "search",
 		Data: []byte(`{"task_id":"t1","images":2}`),
 	}
 }
@@ -97,7 +99,8 @@ func TestDeliveriesVerify(t *testing.T) {
 				t.Errorf("signed with %v, verified with %s: %v", secrets, name, err)
 			}
 		}
-		if string(g.body) != string(anEvent().Bytes()) || g.header.Get("Content-Type") != "application/json" || g.header.Get(headerID) != anEvent().ID.String() {
+		if string(g.body) != string(anEvent().Bytes()) || g.header.Get("Content-Type") != "application/json" ||
+			g.header.Get(headerID) != anEvent().ID.String() {
 			t.Errorf("%v %s", g.header, g.body)
 		}
 	}
@@ -146,11 +149,13 @@ func TestTheAddressBehindANameIsJudged(t *testing.T) {
 var hosts = map[string]bool{
 	"93.184.215.14": true, "[2606:4700::1111]": true, "jobs.example": true, "a.0xyz": true, "1.2.3.example": true,
 
-	"127.0.0.1": false, "127.1.2.3": false, "0.0.0.0": false, "10.0.0.1": false, "172.16.0.1": false, "192.168.0.1": false, "100.64.0.1": false,
+	"127.0.0.1": false, "127.1.2.3": false, "0.0.0.0": false, "10.0.0.1": false, "172.16.0.1": false, "192.168.0.1": false,
+	"100.64.0.1":      false,
 	"169.254.169.254": false, "168.63.129.16": false, "224.0.0.1": false, "255.255.255.255": false, "192.0.2.1": false, "198.18.0.1": false,
 	"[::1]": false, "[::]": false, "[fe80::1]": false, "[fd00::1]": false, "[fd00:ec2::254]": false, "[ff02::1]": false,
 	"[::ffff:127.0.0.1]": false, "[::ffff:7f00:1]": false, "[::127.0.0.1]": false, "[64:ff9b::7f00:1]": false, "[2002:7f00:1::]": false,
-	"2130706433": false, "0x7f000001": false, "0x7f.1": false, "0177.0.0.1": false, "127.1": false, "017700000001": false, "127.0.0.1.": false, "0x7f.0.0.0x1": false,
+	"2130706433": false, "0x7f000001": false, "0x7f.1": false, "0177.0.0.1": false, "127.1": false, "017700000001": false,
+	"127.0.0.1.": false, "0x7f.0.0.0x1": false,
 }
 
 // Every spelling of an address that is not public is a fault of check, and no try connects to it.
@@ -230,7 +235,8 @@ func TestWhatCameBackIsNotTold(t *testing.T) {
 		}()
 		return l.Addr().String()
 	}
-	p := NewPoster(PosterConfig{Now: time.Now, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Resolver: upstreamtest.Resolver(t, "10.0.0.1")})
+	p := NewPoster(PosterConfig{Now: time.Now, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Resolver: upstreamtest.Resolver(t, "10.0.0.1")})
 	for _, tt := range []struct {
 		url  string
 		want error

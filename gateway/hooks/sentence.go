@@ -48,9 +48,11 @@ func sentence(e *event.Event, d *members) string {
 	team := "Team " + e.Team
 	switch e.Type {
 	case event.TaskSucceeded, event.TaskFailed, event.TaskCancelled, event.TaskUnheard, event.TaskStored:
-		return team + ": task " + d.TaskID + part(" of ", d.Model) + " " + ends[e.Type] + part(", images ", string(d.Images)) + part(", cost ", string(d.Cost.Spend))
+		return team + ": task " + d.TaskID + part(" of ", d.Model) + " " + ends[e.Type] + part(", images ", string(d.Images)) +
+			part(", cost ", string(d.Cost.Spend))
 	case event.QuotaReached:
-		return fmt.Sprintf("%s: %s per cent of the quota of %s per %s is used%s", whoseQuota(e, d), cmp.Or(d.Threshold.String(), "some"), d.Unit, d.Period, usedOf(d))
+		return fmt.Sprintf("%s: %s per cent of the quota of %s per %s is used%s", whoseQuota(e, d), cmp.Or(d.Threshold.String(), "some"), d.Unit,
+			d.Period, usedOf(d))
 	case event.RequestSettled:
 		return team + ": a request" + part(" of ", d.Model) + " was settled" + part(", cost ", string(d.Cost.Spend))
 	case event.RateStarved:

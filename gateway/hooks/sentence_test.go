@@ -26,7 +26,8 @@ func TestSentences(t *testing.T) {
 		{event.TaskUnheard, "search", `{"task_id":"t1","cost":{"spend":"0.4"}}`},
 		{event.TaskStored, "search", `{"task_id":"t1"}`},
 		{event.QuotaReached, "search", `{"scope":"team","unit":"spend","period":"day","threshold":80,"used":40.1,"left":9.9,"limit":50}`},
-		{event.QuotaReached, teams.HouseID, `{"scope":"house","unit":"images","period":"month","threshold":100,"used":400000,"left":0,"limit":400000}`},
+		{event.QuotaReached, teams.HouseID, `{"scope":"house","unit":"images","period":"month","threshold":100,"used":400000,"left":0,` +
+			`"limit":400000}`},
 		{event.QuotaReached, "search", `{"scope":"key","id":"8yhndrgynll4","unit":"requests","period":"day","threshold":100}`},
 		{event.QuotaReached, "search", `{"scope":"tag","id":"alpha","unit":"images","period":"day","threshold":50}`},
 		{event.QuotaReached, "search", `{"scope":"tag","id":"","unit":"images","period":"day","threshold":50}`},

@@ -200,7 +200,8 @@ func (b *bench) kept(key, address string) {
 		b.Fatalf("%s: %v", key, err)
 	}
 	defer func() { _ = kept.Close() }()
-	if got, err := io.ReadAll(kept); err != nil || !bytes.Equal(got, drawn(address)) || kept.Task == "" || kept.Type != "image/png" || len(kept.SHA256) != 64 {
+	if got, err := io.ReadAll(kept); err != nil || !bytes.Equal(got, drawn(address)) || kept.Task == "" || kept.Type != "image/png" ||
+		len(kept.SHA256) != 64 {
 		b.Errorf("%s: %d bytes, %+v, %v", key, len(got), kept, err)
 	}
 }

@@ -123,13 +123,14 @@ func flock(b *bench, random *rand.Rand) {
 		b.kept(fmt.Sprintf("search/%s/t%d/1.png", b.day, n), fmt.Sprintf("https://a/%d/1", n))
 		b.kept(fmt.Sprintf("search/%s/t%d/2.png", b.day, n), fmt.Sprintf("https://a/%d/2", n))
 	}
-	if later := strings.Count(told, "task.stored"); made != tasks || later != strings.Count(told, "pending") || strings.Contains(b.log.String(), "lost=") {
+	if later := strings.Count(told, "task.stored"); made != tasks || later != strings.Count(told, "pending") ||
+		strings.Contains(b.log.String(), "lost=") {
 		b.Errorf("%d tasks, %d stored later: %s", made, later, told)
 	}
 }
 
-// TestMemoryStaysFlat: pictures of 4 MB pass through a bounded memory. With LONG=1 there are ten thousand, from a host by the guarded fetcher to a real
-// store, and the process's resident memory is measured.
+// TestMemoryStaysFlat: pictures of 4 MB pass through a bounded memory. With LONG=1 there are ten thousand, from a host by the guarded
+// fetcher to a real store, and the process's resident memory is measured.
 func TestMemoryStaysFlat(t *testing.T) {
 	b, body := newBench(t), append(drawn("x"), make([]byte, 4<<20)...)
 	config, address, pictures := b.config(), "https://a/x", 400
@@ -143,7 +144,8 @@ func TestMemoryStaysFlat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: []upstream.Host{listed}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+		fetcher := upstream.NewFetcher(upstream.FetchConfig{Hosts: []upstream.Host{listed},
+			Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 		config.Fetch, address, pictures = fetcher.Copy, host.URL+"/x", 10_000
 		b.store.Store = passing{storetest.New(t).Open()}
 	} else {
@@ -236,7 +238,8 @@ func (s *bytesStore) Get(_ context.Context, key string) (*store.Kept, error) {
 	if !ok {
 		return nil, store.ErrAbsent
 	}
-	return &store.Kept{ReadSeekCloser: open{strings.NewReader(string(o.Body))}, Size: int64(len(o.Body)), Type: o.Type, Task: o.Task, SHA256: strings.Repeat("0", 64)}, nil
+	return &store.Kept{ReadSeekCloser: open{strings.NewReader(string(o.Body))}, Size: int64(len(o.Body)), Type: o.Type, Task: o.Task,
+		SHA256: strings.Repeat("0", 64)}, nil
 }
 
 type open struct{ *strings.Reader }

@@ -24,7 +24,8 @@ func (m *Mirror) deleteOld(ctx context.Context, hour int64) {
 			m.Log.LogAttrs(ctx, slog.LevelInfo, "mirror", slog.String("team", team), slog.Int("deleted", n))
 		}
 		if err != nil && ctx.Err() == nil {
-			m.Log.LogAttrs(ctx, slog.LevelWarn, "mirror", slog.String("team", team), slog.String("error", "expired pictures cannot be deleted: "+err.Error()))
+			m.Log.LogAttrs(ctx, slog.LevelWarn, "mirror", slog.String("team", team),
+				slog.String("error", "expired pictures cannot be deleted: "+err.Error()))
 		}
 	}
 }

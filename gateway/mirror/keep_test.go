@@ -97,7 +97,8 @@ func TestADayIsVerified(t *testing.T) {
 		keep := 72 * time.Hour
 		verify := func() string {
 			var out bytes.Buffer
-			v := mirror.Verification{Store: b.store, Teams: []string{"search", "shop"}, Succeeded: b.works.Works.Succeeded, Keep: map[string]time.Duration{"search": keep}, Now: time.Now()}
+			v := mirror.Verification{Store: b.store, Teams: []string{"search", "shop"}, Succeeded: b.works.Works.Succeeded,
+				Keep: map[string]time.Duration{"search": keep}, Now: time.Now()}
 			missing, err := v.Run(t.Context(), &out, b.day)
 			return fmt.Sprint(out.String(), missing, err)
 		}

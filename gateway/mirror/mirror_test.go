@@ -105,7 +105,8 @@ func TestNothingIsLostWhileTheStoreIsAway(t *testing.T) {
 		}
 		b.store.set(false)
 		time.Sleep(time.Minute)
-		if got := strings.Count(b.told(), "task.succeeded"); got != tasks || b.counted()["stored"] != tasks || strings.Contains(b.told(), "pending") {
+		if got := strings.Count(b.told(), "task.succeeded"); got != tasks || b.counted()["stored"] != tasks ||
+			strings.Contains(b.told(), "pending") {
 			t.Errorf("%d told, %v", got, b.counted())
 		}
 		if b.counted()["lost expired"]+b.counted()["lost refused"] > 0 || !strings.Contains(b.log.String(), "store=back") {
@@ -134,7 +135,8 @@ func TestWhatIsLostIsNamed(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		b.want("task.succeeded t1 1, task.succeeded t2 0 pending")
 		log := b.log.String()
-		if b.counted()["lost expired"] != 1 || !strings.Contains(log, "task=t2 picture=1 lost=expired") || !strings.Contains(log, "task=t1 picture=2 lost=refused") {
+		if b.counted()["lost expired"] != 1 || !strings.Contains(log, "task=t2 picture=1 lost=expired") ||
+			!strings.Contains(log, "task=t1 picture=2 lost=refused") {
 			t.Error(b.counted(), log)
 		}
 		before := b.fetches()

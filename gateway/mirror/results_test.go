@@ -72,7 +72,8 @@ func TestPicturesPassThrough(t *testing.T) {
 	}
 	for _, scripting := range []string{"text/html", "image/svg+xml", "application/javascript", ""} {
 		stored(t, s, scripting, body)
-		if answer, err := serve(t, r, "search", "t1", 1); err != nil || answer.Header.Get("Content-Type") != "application/octet-stream" || answer.Header.Get("Content-Disposition") != "attachment" {
+		if answer, err := serve(t, r, "search", "t1", 1); err != nil || answer.Header.Get("Content-Type") != "application/octet-stream" ||
+			answer.Header.Get("Content-Disposition") != "attachment" {
 			t.Errorf("%q: %v, %v", scripting, answer.Header, err)
 		}
 	}
@@ -109,7 +110,8 @@ func TestABucketSignsAnAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = got.Body.Close() }()
-	if text, _ := io.ReadAll(got.Body); got.StatusCode != http.StatusOK || !bytes.Equal(text, body) || !strings.Contains(address, "X-Amz-Expires=600") {
+	if text, _ := io.ReadAll(got.Body); got.StatusCode != http.StatusOK || !bytes.Equal(text, body) ||
+		!strings.Contains(address, "X-Amz-Expires=600") {
 		t.Errorf("%d, %d bytes at %s", got.StatusCode, len(text), address)
 	}
 	passed, err := serve(t, &mirror.Results{Store: s, Proxy: true}, "search", "t1", 1, "Range", "bytes=2-5")

@@ -18,8 +18,9 @@ type Verification struct {
 	Store     store.Store
 	Teams     []string
 	Succeeded func(ctx context.Context, team, day string) (event.Successes, error) // as in [Works]
-	Keep      map[string]time.Duration                                             // for how long teams keep pictures; absent: longer than any day is verified
-	Now       time.Time
+	// for how long teams keep pictures; absent: longer than any day is verified
+	Keep map[string]time.Duration
+	Now  time.Time
 }
 
 // Run writes a line for each picture that is missing, and one with the sums, of the teams that still keep the day. day is as in

@@ -228,7 +228,8 @@ func TestAKeyThatExpiresIsTold(t *testing.T) {
 		key := &teams.Key{ID: "8yhndrgynll4", Expires: expires}
 		w.file.List = []*teams.Team{{ID: "search", Keys: []teams.Key{*key, {ID: "other"}, {ID: "off", Expires: expires, Disabled: true}}}}
 		line := func(days string) string {
-			return `key.expiring {"key":"8yhndrgynll4","expires":"` + w.file.List[0].Keys[0].Expires.UTC().Format(time.RFC3339) + `","days":` + days + `}`
+			return `key.expiring {"key":"8yhndrgynll4","expires":"` + w.file.List[0].Keys[0].Expires.UTC().
+				Format(time.RFC3339) + `","days":` + days + `}`
 		}
 		wait := func(d time.Duration) {
 			w.clock.Move(d)

@@ -45,7 +45,8 @@ func (w *Watch) expiring(ctx context.Context, team *teams.Team, k *teams.Key, no
 	if days == 0 {
 		return
 	}
-	n := event.Name{Owner: team.ID, Name: "expiring:" + k.ID + ":" + strconv.Itoa(days), Limit: k.Expires.Unix(), Again: true} // again once it was prolonged
+	// again once it was prolonged
+	n := event.Name{Owner: team.ID, Name: "expiring:" + k.ID + ":" + strconv.Itoa(days), Limit: k.Expires.Unix(), Again: true}
 	if w.announced[n.Owner+" "+n.Name] == n.Limit {
 		return
 	}

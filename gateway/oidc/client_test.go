@@ -59,7 +59,8 @@ func TestAPersonIsKnownByTheIDToken(t *testing.T) {
 		"all claims":               {nil, false, oidc.Identity{Subject: "alice", Email: "alice@example.com", Groups: []string{"platform"}}},
 		"groups of userinfo alone": {nil, true, oidc.Identity{Subject: "alice", Email: "alice@example.com", Groups: []string{"platform"}}},
 		"an address that is not verified": {
-			map[string]any{"sub": "alice", "email": "boss@example.com", "groups": []string{}}, false, oidc.Identity{Subject: "alice", Groups: []string{}},
+			map[string]any{"sub": "alice", "email": "boss@example.com", "groups": []string{}}, false,
+			oidc.Identity{Subject: "alice", Groups: []string{}},
 		},
 		"truth as a word, one group without a list": {
 			map[string]any{"sub": "alice", "email": "alice@example.com", "email_verified": "true", "groups": "platform"}, false,
@@ -166,17 +167,24 @@ func TestThePersonIsCheckedAgain(t *testing.T) {
 			groups []string // nil: refused
 			away   bool
 		}{
-			"unchanged":                     {nil, func(people) {}, []string{"platform"}, false},
-			"another group":                 {nil, func(p people) { p.Claims["groups"] = []string{"sales"} }, []string{"sales"}, false},
-			"closed account":                {nil, func(p people) { p.Claims = nil }, nil, false},
-			"another person":                {nil, func(p people) { p.Claims["sub"] = "mallory" }, nil, false},
-			"groups of userinfo":            {func(p people) { p.BareTokens = true }, func(p people) { p.Claims["groups"] = []string{"sales"} }, []string{"sales"}, false},
-			"no userinfo endpoint":          {func(p people) { p.Userinfo = false }, func(p people) { p.Claims["groups"] = []string{"sales"} }, []string{"sales"}, false},
-			"without refresh tokens":        {func(p people) { p.NoRefresh = true }, func(p people) { p.Claims["groups"] = []string{"sales"} }, []string{"sales"}, false},
-			"closed, without refresh":       {func(p people) { p.NoRefresh = true }, func(p people) { p.Claims = nil }, nil, false},
-			"after the access token's end":  {func(p people) { p.NoRefresh = true }, func(people) { time.Sleep(time.Hour) }, nil, false},
-			"away":                          {nil, func(p people) { p.Away = true }, nil, true},
-			"a forged token at the refresh": {nil, func(p people) { p.Forge = func(c map[string]any) string { return unsigned(c, `{"alg":"none"}`) + "." } }, nil, false},
+			"unchanged":      {nil, func(people) {}, []string{"platform"}, false},
+			"another group":  {nil, func(p people) { p.Claims["groups"] = []string{"sales"} }, []string{"sales"}, false},
+			"closed account": {nil, func(p people) { p.Claims = nil }, nil, false},
+			"another person": {nil, func(p people) { p.Claims["sub"] = "mallory" }, nil, false},
+			"groups of userinfo": {func(p people) { p.BareTokens = true }, func(p people) { p.Claims["groups"] = []string{"sales"} },
+				[]string{"sales"}, false},
+			"no userinfo endpoint": {func(p people) { p.Userinfo = false }, func(p people) { p.Claims["groups"] = []string{"sales"} },
+				[]string{"sales"}, false},
+			"without refresh tokens": {func(p people) { p.NoRefresh = true }, func(p people) { p.Claims["groups"] = []string{"sales"} },
+				[]string{"sales"}, false},
+			"closed, without refresh":      {func(p people) { p.NoRefresh = true }, func(p people) { p.Claims = nil }, nil, false},
+			"after the access token's end": {func(p people) { p.NoRefresh = true }, func(people) { time.Sleep(time.Hour) }, nil, false},
+			"away":                         {nil, func(p people) { p.Away = true }, nil, true},
+			"a forged token at the refresh": {nil, func(p people) {
+				p.Forge = func(c map[string]any) string {
+					return unsigned(c, `{"alg":"none"}`) + "."
+				}
+			}, nil, false},
 		} {
 			p := newPeople()
 			if tt.before != nil {
@@ -227,10 +235,11 @@ func TestAnIssuerThatIsAway(t *testing.T) {
 func TestLoginsDoNotQueueForAnIssuerThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		client := oidc.NewClient(oidc.ClientConfig{URL: "https://issuer.example", Now: time.Now, Trip: roundTrip(func(r *http.Request) (*http.Response, error) {
-			asked++
-			return hangs(r)
-		})})
+		client := oidc.NewClient(oidc.ClientConfig{URL: "https://issuer.example", Now: time.Now,
+			Trip: roundTrip(func(r *http.Request) (*http.Response, error) {
+				asked++
+				return hangs(r)
+			})})
 		begun := time.Now()
 		leaving, leave := context.WithCancel(t.Context())
 		var all sync.WaitGroup
@@ -270,7 +279,8 @@ func TestErrorsQuoteNothing(t *testing.T) {
 		}
 	})
 	i := oidctest.New("https://issuer.example", time.Now)
-	client := oidc.NewClient(oidc.ClientConfig{URL: i.URL, ClientID: oidctest.ClientID, Secret: func() string { return "wrong-CANARY" }, Now: time.Now, Trip: i})
+	client := oidc.NewClient(oidc.ClientConfig{URL: i.URL, ClientID: oidctest.ClientID, Secret: func() string { return "wrong-CANARY" },
+		Now: time.Now, Trip: i})
 	_, _, err := client.Finish(t.Context(), "code-CANARY", "nonce", proof)
 	if !errors.Is(err, oidc.ErrAway) || strings.Contains(err.Error(), "CANARY") || !strings.Contains(err.Error(), "invalid_client") {
 		t.Errorf("with a wrong secret: %v", err)

@@ -164,7 +164,8 @@ func TestAnIssuerThatHangsHoldsNoTokenLong(t *testing.T) {
 		stranger, begun := oidctest.NewECDSA("invented"), time.Now()
 		var all sync.WaitGroup
 		for after, want := range map[time.Duration]time.Duration{
-			0: 2 * time.Second, time.Second: time.Second, 3 * time.Second: 0, 6 * time.Second: 0, 9 * time.Second: 0, 10 * time.Second: 2 * time.Second,
+			0: 2 * time.Second, time.Second: time.Second, 3 * time.Second: 0, 6 * time.Second: 0, 9 * time.Second: 0,
+			10 * time.Second: 2 * time.Second,
 		} {
 			for range 20 {
 				all.Go(func() {
@@ -211,19 +212,23 @@ func TestDocumentsAreBounded(t *testing.T) {
 			http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusFound)
 		},
 		"larger than 1 MiB": func(w http.ResponseWriter, r *http.Request) {
-			_, _ = w.Write([]byte(`{"issuer":"http://` + r.Host + `","jwks_uri":"` + elsewhere.URL + `/keys","x":"` + strings.Repeat("x", 1<<20) + `"}`))
+			_, _ = w.Write([]byte(`{"issuer":"http://` + r.Host + `","jwks_uri":"` + elsewhere.URL + `/keys","x":"` +
+				strings.Repeat("x", 1<<20) + `"}`))
 		},
 		"keys in clear text elsewhere": func(w http.ResponseWriter, r *http.Request) {
 			_, _ = w.Write([]byte(`{"issuer":"http://` + r.Host + `","jwks_uri":"http://keys.example/keys"}`))
 		},
 		"no keys": func(w http.ResponseWriter, r *http.Request) {
-			_, _ = w.Write([]byte(`{"keys":[{"kty":"oct","k":"c2VjcmV0"},{"kty":"strange"}],"issuer":"http://` + r.Host + `","jwks_uri":"http://` + r.Host + `/keys"}`))
+			_, _ = w.Write([]byte(`{"keys":[{"kty":"oct","k":"c2VjcmV0"},{"kty":"strange"}],"issuer":"http://` + r.Host + `","jwks_uri":"http://` +
+				r.Host + `/keys"}`))
 		},
 	} {
 		server := httptest.NewServer(handler)
 		v := oidc.NewVerifier(oidc.VerifierConfig{Now: time.Now})
-		v.Follow([]*teams.Issuer{{URL: server.URL, Audience: "sluice", Algorithms: []string{"ES256"}, Claim: "sub", Teams: map[string]string{"x": "search"}}})
-		token := elsewhere.Sign(claims{"iss": server.URL, "aud": "sluice", "sub": "x", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()})
+		v.Follow([]*teams.Issuer{{URL: server.URL, Audience: "sluice", Algorithms: []string{"ES256"}, Claim: "sub",
+			Teams: map[string]string{"x": "search"}}})
+		token := elsewhere.Sign(claims{"iss": server.URL, "aud": "sluice", "sub": "x", "iat": time.Now().Unix(),
+			"exp": time.Now().Add(time.Hour).Unix()})
 		if named, err := v.Identify(t.Context(), token); !errors.Is(err, oidc.ErrKeys) {
 			t.Errorf("%s: %+v, %v", about, named, err)
 		}

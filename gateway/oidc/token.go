@@ -135,7 +135,9 @@ func isPlain(text jsontext.Value) bool {
 
 // verify verifies a token with go-oidc, and adds the time that it waited for the issuer. go-oidc's errors can quote the token, so ours
 // replace them.
-func (i *issuer) verify(ctx context.Context, t unverified, audience string, algorithms []string, waited *time.Duration) (*oidc.IDToken, error) {
+func (i *issuer) verify(ctx context.Context, t unverified, audience string, algorithms []string, waited *time.Duration) (*oidc.IDToken,
+	error,
+) {
 	if !slices.Contains(algorithms, t.algorithm) {
 		return nil, ErrAlgorithm
 	}

@@ -100,7 +100,8 @@ func (v *Verifier) issuer(url string, all []*trusted) *issuer {
 		}
 	}
 	return &issuer{
-		url: url, now: v.now, http: v.http, mayHaveKeys: teams.IsIssuerURL, patience: patience, calls: &v.calls, hangs: v.hangs, fetches: every(pause),
+		url: url, now: v.now, http: v.http, mayHaveKeys: teams.IsIssuerURL, patience: patience, calls: &v.calls, hangs: v.hangs,
+		fetches: every(pause),
 	}
 }
 
@@ -141,12 +142,15 @@ func (v *Verifier) Identify(ctx context.Context, token string) (Workload, error)
 
 // same reports whether an issuer of the teams file is still the same.
 func (t *trusted) same(o *teams.Issuer) bool {
-	return t.URL == o.URL && t.Audience == o.Audience && t.Claim == o.Claim && slices.Equal(t.Algorithms, o.Algorithms) && maps.Equal(t.Teams, o.Teams)
+	return t.URL == o.URL && t.Audience == o.Audience && t.Claim == o.Claim && slices.Equal(t.Algorithms, o.Algorithms) &&
+		maps.Equal(t.Teams, o.Teams)
 }
 
 // identify verifies a token of this issuer, and adds the time that it waited for the issuer. until is when the token must be
 // verified again.
-func (t *trusted) identify(ctx context.Context, said unverified, now time.Time, waited *time.Duration) (w Workload, until time.Time, err error) {
+func (t *trusted) identify(ctx context.Context, said unverified, now time.Time, waited *time.Duration) (w Workload, until time.Time,
+	err error,
+) {
 	verified, err := t.issuer.verify(ctx, said, t.Audience, t.Algorithms, waited)
 	switch {
 	case err != nil:

@@ -46,7 +46,8 @@ func Edit(parts []Part, models *conversation.Models) (r *conversation.Request, e
 		}
 		switch {
 		case part.File != "":
-			return nil, conversation.BadRequest(conversation.Brief(part.Name), "The file %q is not supported; only images are.", conversation.Brief(part.Name))
+			return nil, conversation.BadRequest(conversation.Brief(part.Name), "The file %q is not supported; only images are.",
+				conversation.Brief(part.Name))
 		case len(part.Data) == 0:
 			continue // a form sends its empty fields, too
 		}

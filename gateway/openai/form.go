@@ -37,8 +37,15 @@ func ReadForm(contentType string, body []byte) (parts []Part, err error) {
 	return parts, nil
 }
 
-// Digest is the [Content] of a form, which it reads without keeping it.
-func Digest(contentType string, body io.Reader) (sum [sha256.Size]byte, err error) {
+// DigestBody is the SHA-256 of a body, which it reads without keeping it.
+func DigestBody(_ string, body io.Reader) ([sha256.Size]byte, error) {
+	whole := sha256.New()
+	_, err := io.Copy(whole, body)
+	return [sha256.Size]byte(whole.Sum(nil)), err
+}
+
+// DigestForm is the [Content] of a form, which it reads without keeping it, and what follows the form's end.
+func DigestForm(contentType string, body io.Reader) (sum [sha256.Size]byte, err error) {
 	contents, buffer := NewContents(), make([]byte, formBuffer)
 	err = eachPart(contentType, body, func(_ string, part Part, data io.Reader) error {
 		of := sha256.New()
@@ -48,6 +55,9 @@ func Digest(contentType string, body io.Reader) (sum [sha256.Size]byte, err erro
 		contents.Add(&part, [sha256.Size]byte(of.Sum(nil)))
 		return nil
 	})
+	if err == nil {
+		_, err = io.Copy(io.Discard, body)
+	}
 	return contents.Sum(), err
 }
 

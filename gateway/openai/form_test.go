@@ -103,16 +103,17 @@ func copied(body string) (parts []Part, err error) {
 func TestLongHeadsOfParts(t *testing.T) {
 	long := strings.Repeat("x", 20<<10)
 	for about, body := range map[string]string{
-		"a name":         "--b\r\nContent-Disposition: form-data; name=\"" + long + "\"\r\n\r\na\r\n--b--\r\n",
-		"a header":       "--b\r\nContent-Disposition: form-data; name=\"a\"\r\nX-A: " + long + "\r\n\r\na\r\n--b--\r\n",
-		"a second part":  "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n" + long + "\r\n--b\r\nX-A: " + long + "\r\n\r\na\r\n--b--\r\n",
+		"a name":   "--b\r\nContent-Disposition: form-data; name=\"" + long + "\"\r\n\r\na\r\n--b--\r\n",
+		"a header": "--b\r\nContent-Disposition: form-data; name=\"a\"\r\nX-A: " + long + "\r\n\r\na\r\n--b--\r\n",
+		"a second part": "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n" + long + "\r\n--b\r\nX-A: " + long +
+			"\r\n\r\na\r\n--b--\r\n",
 		"before a part":  long + "\r\n--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\na\r\n--b--\r\n",
 		"no end of data": "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n" + long,
 	} {
 		if parts, err := ReadForm("multipart/form-data; boundary=b", []byte(body)); err == nil {
 			t.Errorf("%s: %d parts", about, len(parts))
 		}
-		if _, err := Digest("multipart/form-data; boundary=b", strings.NewReader(body)); err == nil {
+		if _, err := DigestForm("multipart/form-data; boundary=b", strings.NewReader(body)); err == nil {
 			t.Errorf("%s: it has a digest", about)
 		}
 	}
@@ -120,13 +121,14 @@ func TestLongHeadsOfParts(t *testing.T) {
 
 // A form that is read and not kept has the digest of one that is kept.
 func TestDigestsOfForms(t *testing.T) {
-	body := "--b\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nA lake\r\n--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n" +
+	body := "--b\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nA lake\r\n--b\r\nContent-Disposition: form-data; " +
+		"name=\"image\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n" +
 		strings.Repeat("\x00\r\n-", 20<<10) + "\r\n--b--\r\n"
 	parts, err := ReadForm("multipart/form-data; boundary=b", []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest, err := Digest("multipart/form-data; boundary=b", strings.NewReader(body))
+	digest, err := DigestForm("multipart/form-data; boundary=b", strings.NewReader(body))
 	if err != nil || digest != Content(parts) || len(parts) != 2 {
 		t.Errorf("%x and %x of %d parts, %v", digest, Content(parts), len(parts), err)
 	}

@@ -34,7 +34,8 @@ func saneRequest(t *testing.T, r *conversation.Request, err error) {
 	if _, streamed := native.Parameters["incremental_output"]; streamed != r.Stream {
 		t.Fatalf("stream %t: %s", r.Stream, r.Body)
 	}
-	if !slices.Contains([]string{conversation.TextPath, conversation.MultimodalPath, conversation.ImagePath}, r.Path) || r.Async != (r.Path == conversation.ImagePath) {
+	if !slices.Contains([]string{conversation.TextPath, conversation.MultimodalPath, conversation.ImagePath}, r.Path) ||
+		r.Async != (r.Path == conversation.ImagePath) {
 		t.Fatalf("%s, async %t", r.Path, r.Async)
 	}
 }

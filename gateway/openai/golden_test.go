@@ -8,7 +8,9 @@ import (
 )
 
 func TestGenerations(t *testing.T) {
-	dialecttest.Passages(t, "images", "native", func(_ string, in []byte) string { return dialecttest.Shown(Generation(in, dialecttest.Models)) })
+	dialecttest.Passages(t, "images", "native", func(_ string, in []byte) string {
+		return dialecttest.Shown(Generation(in, dialecttest.Models))
+	})
 }
 
 func TestPictures(t *testing.T) {

@@ -51,7 +51,8 @@ func wantParam(t *testing.T, err error, param string) {
 
 func TestSizes(t *testing.T) {
 	for given, want := range map[string]string{
-		"1024x1024": "1024*1024", "1x1": "1*1", "1024*1024": "1024*1024", "1K": "1K", "x": "x", "1024x": "1024x", "x1024": "x1024", "1x2x3": "1x2x3", "10 x 10": "10 x 10", "": "",
+		"1024x1024": "1024*1024", "1x1": "1*1", "1024*1024": "1024*1024", "1K": "1K", "x": "x", "1024x": "1024x", "x1024": "x1024",
+		"1x2x3": "1x2x3", "10 x 10": "10 x 10", "": "",
 	} {
 		if got := string(nativeSize([]byte(given))); got != want {
 			t.Errorf("%q became %q, want %q", given, got, want)
@@ -62,9 +63,12 @@ func TestSizes(t *testing.T) {
 func TestEdits(t *testing.T) {
 	png := []byte("\x89PNG\r\n\x1a\n\x00")
 	parts := []Part{
-		{Name: "model", Data: []byte("gen2.6-image")}, {Name: "prompt", Data: []byte("3")}, {Name: "image[]", File: "a.jpg", MediaType: "image/jpeg", Data: png},
-		{Name: "image[]", File: "b", MediaType: "image/x-odd", Data: []byte("?")}, {Name: "n", Data: []byte("2")}, {Name: "size", Data: []byte("1280x720")},
-		{Name: "watermark", Data: []byte("false")}, {Name: "negative_prompt", Data: []byte("0")}, {Name: "seed", Data: nil}, {Name: "tone", Data: []byte("1e")},
+		{Name: "model", Data: []byte("gen2.6-image")}, {Name: "prompt", Data: []byte("3")},
+		{Name: "image[]", File: "a.jpg", MediaType: "image/jpeg", Data: png},
+		{Name: "image[]", File: "b", MediaType: "image/x-odd", Data: []byte("?")}, {Name: "n", Data: []byte("2")},
+		{Name: "size", Data: []byte("1280x720")},
+		{Name: "watermark", Data: []byte("false")}, {Name: "negative_prompt", Data: []byte("0")}, {Name: "seed", Data: nil},
+		{Name: "tone", Data: []byte("1e")},
 		{Name: "user", Data: []byte("u")}, {Name: "response_format", Data: []byte("b64_json")}, {Name: "input_fidelity", Data: []byte("low")},
 	}
 	got := dialecttest.Shown(Edit(parts, dialecttest.Models))
@@ -103,8 +107,10 @@ func TestEditRefusals(t *testing.T) {
 
 func TestImageTypes(t *testing.T) {
 	for _, c := range []struct{ data, declared, want string }{
-		{"\x89PNG\r\n\x1a\nIHDR", "image/jpeg", "image/png"}, {"\xff\xd8\xff\xe0", "", "image/jpeg"}, {"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/png", "image/webp"},
-		{"BM6", "application/octet-stream", "image/bmp"}, {"?", "IMAGE/HEIC", "image/heic"}, {"?", `image/"`, "application/octet-stream"}, {"?", "image/", "application/octet-stream"}, {"", "text/plain", "application/octet-stream"},
+		{"\x89PNG\r\n\x1a\nIHDR", "image/jpeg", "image/png"}, {"\xff\xd8\xff\xe0", "", "image/jpeg"},
+		{"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/png", "image/webp"},
+		{"BM6", "application/octet-stream", "image/bmp"}, {"?", "IMAGE/HEIC", "image/heic"}, {"?", `image/"`, "application/octet-stream"},
+		{"?", "image/", "application/octet-stream"}, {"", "text/plain", "application/octet-stream"},
 	} {
 		if got := (&Part{Data: []byte(c.data), MediaType: c.declared}).imageType(); got != c.want {
 			t.Errorf("%q declared as %q: %q, want %q", c.data, c.declared, got, c.want)
@@ -117,13 +123,14 @@ func TestFingerprints(t *testing.T) {
 	parts := []Part{{Name: "prompt", Data: []byte("A lake")}, {Name: "image", File: "a.png", MediaType: "image/png", Data: []byte("abc")}}
 	seen := map[[32]byte]string{Content(parts): "the request"}
 	for story, other := range map[string][]Part{
-		"another order":       {parts[1], parts[0]},
-		"a part less":         parts[:1],
-		"another prompt":      {{Name: "prompt", Data: []byte("A lake.")}, parts[1]},
-		"another file":        {parts[0], {Name: "image", File: "b.png", MediaType: "image/png", Data: []byte("abc")}},
-		"another name":        {{Name: "promqt", Data: []byte("A lake")}, parts[1]},
-		"bytes moved between": {{Name: "prompt", Data: []byte("A lak")}, {Name: "eimage", File: "a.png", MediaType: "image/png", Data: []byte("abc")}},
-		"none":                nil,
+		"another order":  {parts[1], parts[0]},
+		"a part less":    parts[:1],
+		"another prompt": {{Name: "prompt", Data: []byte("A lake.")}, parts[1]},
+		"another file":   {parts[0], {Name: "image", File: "b.png", MediaType: "image/png", Data: []byte("abc")}},
+		"another name":   {{Name: "promqt", Data: []byte("A lake")}, parts[1]},
+		"bytes moved between": {{Name: "prompt", Data: []byte("A lak")},
+			{Name: "eimage", File: "a.png", MediaType: "image/png", Data: []byte("abc")}},
+		"none": nil,
 	} {
 		digest := Content(other)
 		if same, ok := seen[digest]; ok {
@@ -151,7 +158,8 @@ func TestLongTextsOfImages(t *testing.T) {
 	for _, c := range []struct {
 		name, one string
 		most      int
-	}{{"prompt", "é", 32_000}, {"negative_prompt", `\u0001`, 32_000}, {"model", "a", 256}, {"size", `\"`, 256}, {"user", `\ud83d\ude00`, 64}, {"quality", "x", 0}, {"tone", "a", 4096}} {
+	}{{"prompt", "é", 32_000}, {"negative_prompt", `\u0001`, 32_000}, {"model", "a", 256}, {"size", `\"`, 256}, {"user", `\ud83d\ude00`, 64},
+		{"quality", "x", 0}, {"tone", "a", 4096}} {
 		for more, want := range []string{"", c.name} {
 			text := strings.Repeat(c.one, c.most+more)
 			if c.name == "quality" {
@@ -198,7 +206,8 @@ func TestImagesAreCopiedOnce(t *testing.T) {
 	file := make([]byte, size)
 	for name, translate := range map[string]func() (*conversation.Request, error){
 		"Edit": func() (*conversation.Request, error) {
-			return Edit([]Part{{Name: "model", Data: []byte("m")}, {Name: "prompt", Data: []byte("p")}, {Name: "image", File: "a", Data: file}}, dialecttest.Models)
+			return Edit([]Part{{Name: "model", Data: []byte("m")}, {Name: "prompt", Data: []byte("p")}, {Name: "image", File: "a", Data: file}},
+				dialecttest.Models)
 		},
 	} {
 		var before, after runtime.MemStats

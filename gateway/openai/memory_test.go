@@ -15,7 +15,8 @@ func TestTranslationsHoldNoPartOfTheBody(t *testing.T) {
 			return Generation(text(`{"model":"gen2.6-image","prompt":"A lake","seed":7,"size":"1024x1024","style":"vivid"}`), dialecttest.Models)
 		},
 		"an edit": func(text func(string) []byte) (*conversation.Request, error) {
-			return Edit([]Part{{Name: "model", Data: text("gen2.6-image")}, {Name: "prompt", Data: text("A lake")}, {Name: "seed", Data: text("7")}, {Name: "image", Data: text("\x89PNG\r\n\x1a\n")}}, dialecttest.Models)
+			return Edit([]Part{{Name: "model", Data: text("gen2.6-image")}, {Name: "prompt", Data: text("A lake")}, {Name: "seed", Data: text("7")},
+				{Name: "image", Data: text("\x89PNG\r\n\x1a\n")}}, dialecttest.Models)
 		},
 	} {
 		var texts [][]byte

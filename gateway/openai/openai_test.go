@@ -9,14 +9,16 @@ import (
 
 func TestModels(t *testing.T) {
 	got := string(AppendModels(nil, []string{"llm-max", `a"b`}, 1772600767, "sluice"))
-	want := `{"object":"list","data":[{"id":"llm-max","object":"model","created":1772600767,"owned_by":"sluice"},{"id":"a\"b","object":"model","created":1772600767,"owned_by":"sluice"}]}`
+	want := `{"object":"list","data":[{"id":"llm-max","object":"model","created":1772600767,"owned_by":"sluice"},{"id":"a\"b",` +
+		`"object":"model","created":1772600767,"owned_by":"sluice"}]}`
 	if got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got := string(AppendModels(nil, nil, 0, "")); got != `{"object":"list","data":[]}` {
 		t.Error(got)
 	}
-	if got := string(AppendError(nil, NoModel("x"))); got != `{"error":{"message":"The model \"x\" does not exist or you do not have access to it.","type":"not_found_error","param":"model","code":"model_not_found"}}` {
+	if got := string(AppendError(nil, NoModel("x"))); got != `{"error":{"message":"The model \"x\" does not exist or you do not have `+
+		`access to it.","type":"not_found_error","param":"model","code":"model_not_found"}}` {
 		t.Error(got)
 	}
 }
@@ -34,18 +36,27 @@ func TestErrors(t *testing.T) {
 		native string
 		want   string
 	}{
-		{400, `{"code":"InvalidParameter","message":"\"a\"","request_id":"r"}`, `{"error":{"message":"\"a\"","type":"invalid_request_error","param":null,"code":"InvalidParameter"}}`},
-		{401, `{"code":"InvalidApiKey","message":"m"}`, `{"error":{"message":"m","type":"authentication_error","param":null,"code":"InvalidApiKey"}}`},
+		{400, `{"code":"InvalidParameter","message":"\"a\"","request_id":"r"}`,
+			`{"error":{"message":"\"a\"","type":"invalid_request_error","param":null,"code":"InvalidParameter"}}`},
+		{401, `{"code":"InvalidApiKey","message":"m"}`, `{"error":{"message":"m","type":"authentication_error","param":null,` +
+			`"code":"InvalidApiKey"}}`},
 		{403, `{"code":"AccessDenied","message":"m"}`, `{"error":{"message":"m","type":"permission_error","param":null,"code":"AccessDenied"}}`},
 		{404, `{"code":"NotFound","message":"m"}`, `{"error":{"message":"m","type":"not_found_error","param":null,"code":"NotFound"}}`},
-		{408, `{"code":"RequestTimeOut","message":"m"}`, `{"error":{"message":"m","type":"invalid_request_error","param":null,"code":"RequestTimeOut"}}`},
-		{413, `{"code":"BadRequest.TooLarge","message":"m"}`, `{"error":{"message":"m","type":"invalid_request_error","param":null,"code":"BadRequest.TooLarge"}}`},
-		{422, `{"code":"InvalidParameter","message":"m"}`, `{"error":{"message":"m","type":"invalid_request_error","param":null,"code":"InvalidParameter"}}`},
-		{429, `{"code":"Throttling.RateQuota","message":"m"}`, `{"error":{"message":"m","type":"rate_limit_error","param":null,"code":"Throttling.RateQuota"}}`},
-		{429, `{"code":"Throttling.AllocationQuota","message":"m"}`, `{"error":{"message":"m","type":"rate_limit_error","param":null,"code":"insufficient_quota"}}`},
-		{503, `{"code":"ServiceUnavailable","message":"m"}`, `{"error":{"message":"m","type":"server_error","param":null,"code":"ServiceUnavailable"}}`},
+		{408, `{"code":"RequestTimeOut","message":"m"}`, `{"error":{"message":"m","type":"invalid_request_error","param":null,` +
+			`"code":"RequestTimeOut"}}`},
+		{413, `{"code":"BadRequest.TooLarge","message":"m"}`, `{"error":{"message":"m","type":"invalid_request_error","param":null,` +
+			`"code":"BadRequest.TooLarge"}}`},
+		{422, `{"code":"InvalidParameter","message":"m"}`, `{"error":{"message":"m","type":"invalid_request_error","param":null,` +
+			`"code":"InvalidParameter"}}`},
+		{429, `{"code":"Throttling.RateQuota","message":"m"}`, `{"error":{"message":"m","type":"rate_limit_error","param":null,` +
+			`"code":"Throttling.RateQuota"}}`},
+		{429, `{"code":"Throttling.AllocationQuota","message":"m"}`,
+			`{"error":{"message":"m","type":"rate_limit_error","param":null,"code":"insufficient_quota"}}`},
+		{503, `{"code":"ServiceUnavailable","message":"m"}`, `{"error":{"message":"m","type":"server_error","param":null,` +
+			`"code":"ServiceUnavailable"}}`},
 		{502, `<html>`, `{"error":{"message":"The service answered with status 502.","type":"server_error","param":null,"code":null}}`},
-		{500, `{"code":7,"message":""}`, `{"error":{"message":"The service answered with status 500.","type":"server_error","param":null,"code":null}}`},
+		{500, `{"code":7,"message":""}`, `{"error":{"message":"The service answered with status 500.","type":"server_error","param":null,` +
+			`"code":null}}`},
 	} {
 		if got := string(AppendError(nil, conversation.ReadRefusal(c.status, []byte(c.native)))); got != c.want {
 			t.Errorf("%d %s:\n%s, want\n%s", c.status, c.native, got, c.want)

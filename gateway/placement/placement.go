@@ -140,7 +140,10 @@ func (s *Search) Refused() []turn.Refusal {
 	for _, away := range s.snapshot.Away(s.want) {
 		known := slices.ContainsFunc(s.refused, func(r turn.Refusal) bool { return r.Way == away.ID })
 		if _, spent := s.want.Spent[away.ID]; !known && !spent {
-			s.refused = append(s.refused, turn.Refusal{Resource: turn.Account(away.ID, s.want.Model), Way: away.ID, Wait: away.Wait, Closed: away.Out})
+			s.refused = append(s.refused, turn.Refusal{
+				Resource: turn.Account(away.ID, s.want.Model), Way: away.ID, Wait: away.Wait,
+				Closed: away.Out,
+			})
 		}
 	}
 	return s.refused

@@ -42,7 +42,8 @@ func poolThatTells(t *testing.T, back func(string), lines ...string) (*accounts.
 	}
 	clock := limittest.NewClock()
 	r := accounts.New(accounts.Config{
-		Base: &url.URL{Scheme: "http", Host: "service.example", Path: "/api/v1"}, Back: back, Now: clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Base: &url.URL{Scheme: "http", Host: "service.example", Path: "/api/v1"}, Back: back, Now: clock.Now,
+		Logger: slog.New(slog.DiscardHandler),
 	}, set)
 	t.Cleanup(r.Close)
 	return r, clock
@@ -66,7 +67,8 @@ func full(wait time.Duration) limit.Verdict {
 }
 
 func spent(wait time.Duration) limit.Verdict {
-	return limit.Verdict{Reason: limit.ReasonAccount, Fault: limit.Standing{Unit: "requests", Period: teams.PeriodDay, Scope: limit.ScopeAccount}, Wait: wait}
+	return limit.Verdict{Reason: limit.ReasonAccount, Fault: limit.Standing{Unit: "requests", Period: teams.PeriodDay,
+		Scope: limit.ScopeAccount}, Wait: wait}
 }
 
 var (
@@ -75,7 +77,8 @@ var (
 	refused   = account.Answer{Sent: true, Complete: true, Status: 401}
 )
 
-// A request is held on the first account that has room. Else the refusal is the one with the shortest wait; what is in the way at each is said.
+// A request is held on the first account that has room. Else the refusal is the one with the shortest wait; what is in the way at each is
+// said.
 func TestSearch(t *testing.T) {
 	three := []string{"id: a, weight: 1000", "id: b", "id: c, weight: 0"}
 	for name, tt := range map[string]struct {
@@ -87,27 +90,40 @@ func TestSearch(t *testing.T) {
 		result  string
 		refused string
 	}{
-		"room":                         {lines: three, answers: map[string]limit.Verdict{"a": room}, asked: "a", result: "held on a"},
-		"room at the second":           {lines: three, answers: map[string]limit.Verdict{"a": full(time.Second), "b": room}, asked: "a b", result: "held on b"},
-		"others wait at the first":     {lines: three, answers: map[string]limit.Verdict{"b": room}, awaited: turn.Awaited{"a": time.Minute}, asked: "b", result: "held on b"},
-		"others wait, the second full": {lines: three, answers: map[string]limit.Verdict{"b": full(time.Second)}, awaited: turn.Awaited{"a": time.Minute}, asked: "b", result: "account 1s", refused: "b 1s"},
-		"both full":                    {lines: three, answers: map[string]limit.Verdict{"a": full(3 * time.Second), "b": full(2 * time.Second)}, asked: "a b", result: "account 2s", refused: "a 3s, b 2s"},
-		"a quota has room first":       {lines: three, answers: map[string]limit.Verdict{"a": spent(time.Second), "b": full(2 * time.Second)}, asked: "a b", result: "account 1s", refused: "a 1s closed, b 2s"},
-		"one can never":                {lines: three, answers: map[string]limit.Verdict{"a": never, "b": full(2 * time.Second)}, asked: "a b", result: "account 2s", refused: "a 0s closed, b 2s"},
-		"none ever can":                {lines: three, answers: map[string]limit.Verdict{"a": never, "b": never}, asked: "a b", result: "never 0s", refused: "a 0s closed, b 0s closed"},
-		"one is not known":             {lines: three, answers: map[string]limit.Verdict{"b": room}, asked: "a b", result: "held on b"},
-		"one is not known, one full":   {lines: three, answers: map[string]limit.Verdict{"b": full(2 * time.Second)}, asked: "a b", result: "account 2s", refused: "a 1s closed, b 2s"},
-		"one is not known, one never":  {lines: three, answers: map[string]limit.Verdict{"b": never}, asked: "a b", result: "away", refused: "a 1s closed, b 0s closed"},
-		"none is known":                {lines: three, asked: "a b", result: "away", refused: "a 1s closed, b 1s closed"},
-		"the team's rate":              {lines: three, answers: map[string]limit.Verdict{"a": strict}, asked: "a", result: "rate 7s", refused: "team 7s"},
-		"the team's quota":             {lines: three, answers: map[string]limit.Verdict{"a": empty}, asked: "a", result: "quota 1h0m0s"},
-		"one cools, one is full":       {lines: three, answers: map[string]limit.Verdict{"b": full(time.Minute)}, ill: map[string]account.Answer{"a": throttled}, asked: "b", result: "busy 9s", refused: "b 1m0s, a 9s"},
-		"one cools, one is full first": {lines: three, answers: map[string]limit.Verdict{"b": full(time.Second)}, ill: map[string]account.Answer{"a": throttled}, asked: "b", result: "account 1s", refused: "b 1s, a 9s"},
-		"one is out, one cools":        {lines: three, ill: map[string]account.Answer{"a": refused, "b": throttled}, result: "busy 9s", refused: "a 59s closed, b 9s"},
-		"all are out":                  {lines: three, ill: map[string]account.Answer{"a": refused, "b": refused}, result: "out 59s", refused: "a 59s closed, b 59s closed"},
-		"none serves":                  {lines: []string{`id: a, models: ["other"]`}, result: "unserved 0s"},
-		"the only one":                 {answers: map[string]limit.Verdict{"main": full(2 * time.Second)}, asked: "main", result: "account 2s", refused: "main 2s"},
-		"the only one is not known":    {asked: "main", result: "away", refused: "main 1s closed"},
+		"room": {lines: three, answers: map[string]limit.Verdict{"a": room}, asked: "a", result: "held on a"},
+		"room at the second": {lines: three, answers: map[string]limit.Verdict{"a": full(time.Second), "b": room}, asked: "a b",
+			result: "held on b"},
+		"others wait at the first": {lines: three, answers: map[string]limit.Verdict{"b": room}, awaited: turn.Awaited{"a": time.Minute},
+			asked: "b", result: "held on b"},
+		"others wait, the second full": {lines: three, answers: map[string]limit.Verdict{"b": full(time.Second)},
+			awaited: turn.Awaited{"a": time.Minute}, asked: "b", result: "account 1s", refused: "b 1s"},
+		"both full": {lines: three, answers: map[string]limit.Verdict{"a": full(3 * time.Second), "b": full(2 * time.Second)},
+			asked: "a b", result: "account 2s", refused: "a 3s, b 2s"},
+		"a quota has room first": {lines: three, answers: map[string]limit.Verdict{"a": spent(time.Second), "b": full(2 * time.Second)},
+			asked: "a b", result: "account 1s", refused: "a 1s closed, b 2s"},
+		"one can never": {lines: three, answers: map[string]limit.Verdict{"a": never, "b": full(2 * time.Second)}, asked: "a b",
+			result: "account 2s", refused: "a 0s closed, b 2s"},
+		"none ever can": {lines: three, answers: map[string]limit.Verdict{"a": never, "b": never}, asked: "a b",
+			result: "never 0s", refused: "a 0s closed, b 0s closed"},
+		"one is not known": {lines: three, answers: map[string]limit.Verdict{"b": room}, asked: "a b", result: "held on b"},
+		"one is not known, one full": {lines: three, answers: map[string]limit.Verdict{"b": full(2 * time.Second)}, asked: "a b",
+			result: "account 2s", refused: "a 1s closed, b 2s"},
+		"one is not known, one never": {lines: three, answers: map[string]limit.Verdict{"b": never}, asked: "a b", result: "away",
+			refused: "a 1s closed, b 0s closed"},
+		"none is known": {lines: three, asked: "a b", result: "away", refused: "a 1s closed, b 1s closed"},
+		"the team's rate": {lines: three, answers: map[string]limit.Verdict{"a": strict}, asked: "a", result: "rate 7s",
+			refused: "team 7s"},
+		"the team's quota": {lines: three, answers: map[string]limit.Verdict{"a": empty}, asked: "a", result: "quota 1h0m0s"},
+		"one cools, one is full": {lines: three, answers: map[string]limit.Verdict{"b": full(time.Minute)},
+			ill: map[string]account.Answer{"a": throttled}, asked: "b", result: "busy 9s", refused: "b 1m0s, a 9s"},
+		"one cools, one is full first": {lines: three, answers: map[string]limit.Verdict{"b": full(time.Second)},
+			ill: map[string]account.Answer{"a": throttled}, asked: "b", result: "account 1s", refused: "b 1s, a 9s"},
+		"one is out, one cools": {lines: three, ill: map[string]account.Answer{"a": refused, "b": throttled}, result: "busy 9s",
+			refused: "a 59s closed, b 9s"},
+		"all are out": {lines: three, ill: map[string]account.Answer{"a": refused, "b": refused}, result: "out 59s",
+			refused: "a 59s closed, b 59s closed"}, "none serves": {lines: []string{`id: a, models: ["other"]`}, result: "unserved 0s"},
+		"the only one": {answers: map[string]limit.Verdict{"main": full(2 * time.Second)}, asked: "main", result: "account 2s",
+			refused: "main 2s"}, "the only one is not known": {asked: "main", result: "away", refused: "main 1s closed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, clock := poolOf(t, tt.lines...)
@@ -177,8 +193,8 @@ func resultOf(search *placement.Search) string {
 	return fmt.Sprint(v.Reason, " ", v.Wait)
 }
 
-// Where a probe finds no room, no waiting request is told that the account may be asked: it would probe, and find no room. Where the team's own limit refuses
-// it, those of other teams need not wait for the next one.
+// Where a probe finds no room, no waiting request is told that the account may be asked: it would probe, and find no room. Where the
+// team's own limit refuses it, those of other teams need not wait for the next one.
 func TestAProbeWithoutRoomTellsNobody(t *testing.T) {
 	for name, tt := range map[string]struct {
 		verdict limit.Verdict

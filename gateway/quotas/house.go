@@ -65,7 +65,8 @@ func (w *Watch) warn(ctx context.Context, a Alert) {
 	w.Metrics.HouseAlert(string(a.Unit), string(a.Period), a.Percent)
 	w.Logger.LogAttrs(ctx, slog.LevelWarn, fmt.Sprintf("all teams together have taken %d %% of the house's quota %s", a.Percent, a.Name()),
 		slog.String("unit", string(a.Unit)), slog.String("period", string(a.Period)), slog.Int("percent", a.Percent),
-		slog.String("used", a.Money.Written(a.Unit, a.Used)), slog.String("held", a.Money.Written(a.Unit, a.Held)), slog.String("limit", a.Money.Written(a.Unit, a.Limit)))
+		slog.String("used", a.Money.Written(a.Unit, a.Used)), slog.String("held", a.Money.Written(a.Unit, a.Held)),
+		slog.String("limit", a.Money.Written(a.Unit, a.Limit)))
 }
 
 // mostSeen bounds the alerts that a process remembers, some 5 MB. Beyond it the process forgets all, and asks the outbox again.

@@ -92,7 +92,8 @@ func TestAlertsAreReportedByOneReplica(t *testing.T) {
 	use := func(images int64) {
 		t.Helper()
 		used++
-		hold := &limit.Hold{ID: fmt.Sprint("hold-", used), Team: file.Team("search"), Outside: limit.OutsideFor(file, ""), Lease: time.Hour, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: images}}
+		hold := &limit.Hold{ID: fmt.Sprint("hold-", used), Team: file.Team("search"), Outside: limit.OutsideFor(file, ""), Lease: time.Hour,
+			Amounts: limit.Amounts{limit.Requests: 1, limit.Images: images}}
 		v, err := accounts.Admit(t.Context(), hold)
 		if err != nil || v.Held == nil {
 			t.Fatal(v, err)
@@ -168,14 +169,16 @@ func TestQuotasInShadowAreMarked(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := quotas.New(quotas.Deps{
-		Known: known, Teams: func() *teams.File { return file }, Balances: limit.NewMemory(time.Now), Metrics: tells.Metrics, Logger: slog.New(slog.DiscardHandler),
+		Known: known, Teams: func() *teams.File { return file }, Balances: limit.NewMemory(time.Now), Metrics: tells.Metrics,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	for range 10 {
 		w.Round(t.Context())
 	}
 	page := httptest.NewRecorder()
 	tells.Metrics.Handler().ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
-	for _, want := range []string{`{period="day",team="search",unit="images"} 0`, `{period="day",shadow="true",team="trial",unit="images"} 0`} {
+	for _, want := range []string{`{period="day",team="search",unit="images"} 0`,
+		`{period="day",shadow="true",team="trial",unit="images"} 0`} {
 		if !strings.Contains(page.Body.String(), "\nsluice_quota_used_ratio"+want+"\n") {
 			t.Errorf("%s is missing in\n%s", want, page.Body)
 		}

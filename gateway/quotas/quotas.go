@@ -91,7 +91,10 @@ func (w *Watch) forget(file *teams.File) {
 func usesOf(report *limit.Report, shadow bool) (uses []telemetry.QuotaUse) {
 	for i := range report.Limits {
 		if s := &report.Limits[i]; s.Period != "" && s.Limit > 0 {
-			uses = append(uses, telemetry.QuotaUse{Unit: string(s.Unit), Period: string(s.Period), Ratio: float64(s.Used+s.Held) / float64(s.Limit), Shadow: shadow})
+			uses = append(uses, telemetry.QuotaUse{
+				Unit: string(s.Unit), Period: string(s.Period), Ratio: float64(s.Used+s.Held) / float64(s.Limit),
+				Shadow: shadow,
+			})
 		}
 	}
 	return uses

@@ -61,7 +61,9 @@ func (w *Watch) announce(ctx context.Context, account *teams.Team, report *limit
 }
 
 // each calls a function with each percentage of each quota of a report.
-func (w *Watch) each(account *teams.Team, percent []int, report *limit.Report, do func(t *limit.Thresholds, s *limit.Standing, percent int)) {
+func (w *Watch) each(account *teams.Team, percent []int, report *limit.Report,
+	do func(t *limit.Thresholds, s *limit.Standing, percent int),
+) {
 	if w.Outbox == nil {
 		return
 	}

@@ -39,7 +39,8 @@ func TestNothingIsToldBeforeItIsKnownWhoListens(t *testing.T) {
 	knows := func() bool { return known }
 	accounts, events := limit.NewMemory(clock.Now), event.NewMemory(event.DefaultBounds, clock.Now)
 	accounts.Events, accounts.Alerts = events, quotas.AlertsOf(force, to, knows)
-	watch := quotas.New(quotas.Deps{Teams: force, Balances: accounts, Outbox: events, To: to, Known: knows, Logger: slog.New(slog.DiscardHandler)})
+	watch := quotas.New(quotas.Deps{Teams: force, Balances: accounts, Outbox: events, To: to, Known: knows,
+		Logger: slog.New(slog.DiscardHandler)})
 	told := func(want string) {
 		t.Helper()
 		watch.Round(t.Context())
@@ -53,7 +54,8 @@ func TestNothingIsToldBeforeItIsKnownWhoListens(t *testing.T) {
 			t.Errorf("told %s, want %s", all, want)
 		}
 	}
-	v, err := accounts.Admit(t.Context(), &limit.Hold{ID: "a", Team: team, Tag: "night", Lease: time.Hour, Amounts: limit.Amounts{limit.Images: 6}})
+	v, err := accounts.Admit(t.Context(), &limit.Hold{ID: "a", Team: team, Tag: "night", Lease: time.Hour,
+		Amounts: limit.Amounts{limit.Images: 6}})
 	if err != nil || v.Held == nil {
 		t.Fatal(v, err)
 	}
@@ -90,7 +92,8 @@ func TestAReachedQuotaOutlivesTheOutboxsMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	watch := func(events *event.Memory) *quotas.Watch {
-		return quotas.New(quotas.Deps{Teams: func() *teams.File { return file }, Balances: accounts, Outbox: events, To: to, Known: known, Logger: slog.New(slog.DiscardHandler)})
+		return quotas.New(quotas.Deps{Teams: func() *teams.File { return file }, Balances: accounts, Outbox: events, To: to, Known: known,
+			Logger: slog.New(slog.DiscardHandler)})
 	}
 	told := func(events *event.Memory) int {
 		list, _, _ := events.After(t.Context(), event.ID{Owner: "search"}, 99)
@@ -114,7 +117,8 @@ func TestAReachedQuotaOutlivesTheOutboxsMemory(t *testing.T) {
 }
 
 // replica begins a replica over Redis that has all told.
-func replica(t *testing.T, client redis.UniversalClient, clock *limittest.Clock, events *outbox.Outbox, force func() *teams.File) (*failover.Failover, *quotas.Watch) {
+func replica(t *testing.T, client redis.UniversalClient, clock *limittest.Clock, events *outbox.Outbox,
+	force func() *teams.File) (*failover.Failover, *quotas.Watch) {
 	t.Helper()
 	to := func(owner string, of event.Type, _ string) []event.Target {
 		return []event.Target{{Address: event.Address{Owner: owner, Hook: "jobs"}}}
@@ -123,7 +127,8 @@ func replica(t *testing.T, client redis.UniversalClient, clock *limittest.Clock,
 	store.Clock, store.Now, store.Events, store.Alerts = clock.Micros, clock.Now, events, quotas.AlertsOf(force, to, known)
 	accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 3, Now: clock.Now})
 	t.Cleanup(func() { _ = accounts.Close(context.Background()) })
-	return accounts, quotas.New(quotas.Deps{Teams: force, Balances: accounts, Outbox: events, To: to, Known: known, Logger: slog.New(slog.DiscardHandler)})
+	return accounts, quotas.New(quotas.Deps{Teams: force, Balances: accounts, Outbox: events, To: to, Known: known,
+		Logger: slog.New(slog.DiscardHandler)})
 }
 
 // allTold are the thresholds that were told, in order.
@@ -145,11 +150,12 @@ func allTold(t *testing.T, events *outbox.Outbox) string {
 	return strings.Join(all, ", ")
 }
 
-// Redis loses its memory right after thresholds were told, a replica restores what was used, and another begins: neither tells them again, and
-// what is passed later is told.
+// Redis loses its memory right after thresholds were told, a replica restores what was used, and another begins: neither tells them again,
+// and what is passed later is told.
 func TestAReachedQuotaOutlivesRedissMemory(t *testing.T) {
 	client, clock := limittest.RealRedis(t), limittest.NewClock()
-	file, err := teams.Parse([]byte("house: {quotas: {images: {day: 10}}, alert: [50, 90]}\nteams: [{id: search, quotas: {images: {day: 10, month: 20}}}]\n"))
+	file, err := teams.Parse([]byte("house: {quotas: {images: {day: 10}}, alert: [50, 90]}\nteams: [{id: search, quotas: {images: {day: " +
+		"10, month: 20}}}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,11 +166,13 @@ func TestAReachedQuotaOutlivesRedissMemory(t *testing.T) {
 	first, looks := replica(t, client, clock, events, force)
 	use := func(id string, images int64) {
 		t.Helper()
-		v, err := first.Admit(t.Context(), &limit.Hold{ID: id, Team: team, Outside: limit.OutsideFor(file, ""), Lease: time.Hour, Amounts: limit.Amounts{limit.Images: images}})
+		v, err := first.Admit(t.Context(), &limit.Hold{ID: id, Team: team, Outside: limit.OutsideFor(file, ""), Lease: time.Hour,
+			Amounts: limit.Amounts{limit.Images: images}})
 		if err != nil || v.Held == nil {
 			t.Fatal(v, err)
 		}
-		if _, err := first.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{limit.Images: images}}); err != nil {
+		if _, err := first.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: team,
+			Amounts: limit.Amounts{limit.Images: images}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -199,12 +207,13 @@ func TestAReachedQuotaOutlivesRedissMemory(t *testing.T) {
 }
 
 // Three replicas with 64 workers each cross a team's and the house's thresholds while each looks: each is told once, in the next period
-// again, and again once the quota was raised above what is used; without a charge once the quota is lowered below that. What is only held is
-// not told.
+// again, and again once the quota was raised above what is used; without a charge once the quota is lowered below that. What is only held
+// is not told.
 func TestAQuotaIsReachedOnce(t *testing.T) {
 	client, clock := limittest.RealRedis(t), limittest.NewClock()
 	parse := func(images int) *teams.File {
-		file, err := teams.Parse(fmt.Appendf(nil, "house: {quotas: {images: {day: 100000}}, alert: [1]}\nteams: [{id: search, quotas: {images: {day: %d}}}]\n", images))
+		file, err := teams.Parse(fmt.Appendf(nil, "house: {quotas: {images: {day: 100000}}, alert: [1]}\nteams: [{id: search, quotas: "+
+			"{images: {day: %d}}}]\n", images))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +237,8 @@ func TestAQuotaIsReachedOnce(t *testing.T) {
 			for range 64 {
 				work.Go(func() {
 					for range each {
-						hold := &limit.Hold{ID: fmt.Sprint("hold-", used.Add(1)), Team: file.Load().Team("search"), Outside: limit.OutsideFor(file.Load(), ""), Lease: time.Hour, Amounts: limit.Amounts{limit.Images: 1}}
+						hold := &limit.Hold{ID: fmt.Sprint("hold-", used.Add(1)), Team: file.Load().Team("search"),
+							Outside: limit.OutsideFor(file.Load(), ""), Lease: time.Hour, Amounts: limit.Amounts{limit.Images: 1}}
 						v, err := accounts[i].Admit(context.Background(), hold)
 						if err != nil || v.Held == nil {
 							continue // the quota is used up
@@ -252,7 +262,8 @@ func TestAQuotaIsReachedOnce(t *testing.T) {
 	}
 	giveBack := func(images int64) { // holds so many, which every replica sees, and gives them back, which they see, too
 		t.Helper()
-		hold := &limit.Hold{ID: fmt.Sprint("hold-", used.Add(1)), Team: file.Load().Team("search"), Outside: limit.OutsideFor(file.Load(), ""), Lease: time.Hour, Amounts: limit.Amounts{limit.Images: images}}
+		hold := &limit.Hold{ID: fmt.Sprint("hold-", used.Add(1)), Team: file.Load().Team("search"), Outside: limit.OutsideFor(file.Load(), ""),
+			Lease: time.Hour, Amounts: limit.Amounts{limit.Images: images}}
 		v, err := accounts[0].Admit(t.Context(), hold)
 		if err != nil || v.Held == nil {
 			t.Fatal(v, err)

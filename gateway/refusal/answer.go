@@ -17,8 +17,8 @@ var (
 	errEncoded    = errors.New("the service sent a compressed answer without being asked")
 )
 
-// OfAnswer refuses an answer of the service that no team may get; nil: it may be used. wait is how long a refused key should not be used; 0:
-// unknown.
+// OfAnswer refuses an answer of the service that no team may get; nil: it may be used. wait is how long a refused key should not be used;
+// 0: unknown.
 func OfAnswer(answer *http.Response, wait time.Duration) error {
 	broken := func(err error) error {
 		return New(Answer).Say("The service's answer could not be used.").Because(err)

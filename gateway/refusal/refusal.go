@@ -143,6 +143,11 @@ func Stopped() error {
 	return New(Stopping).Say("This gateway is stopping; send the request again.")
 }
 
+// Later refuses what cannot be done at the moment, which the format says, because of err. The client may send the request again soon.
+func Later(row *Row, err error, format string, args ...any) *Refusal {
+	return New(row).Say(format+" at the moment; send the request again.", args...).Because(err).Retry(time.Second)
+}
+
 // As gives every error a row. An error without one is the gateway's own fault.
 func As(err error) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok {

@@ -61,9 +61,10 @@ type recentRefusal struct {
 	verdict limit.Verdict // reduced to what is true for every request that it refuses
 	of      Asked         // the request that it refused
 	at      time.Time
-	closed  time.Duration  // for how long the limit lets nothing through
-	house   bool           // of pictures: the house refuses them
-	charged *recentRefusal // of pictures: the house's mark when it was remembered; any charge removes the mark, and then this no longer holds; nil: already removed
+	closed  time.Duration // for how long the limit lets nothing through
+	house   bool          // of pictures: the house refuses them
+	// of pictures: the house's mark when it was remembered; any charge removes the mark, and then this no longer holds; nil: already removed
+	charged *recentRefusal
 }
 
 // New returns a memory that is empty.

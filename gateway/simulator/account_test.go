@@ -20,7 +20,8 @@ func by(key string) []string { return []string{"Authorization", "Bearer " + key}
 func pair(t *testing.T, a Account) *rig {
 	t.Helper()
 	a.Keys = []string{"ka", "ka2"}
-	return newRig(t, Config{Accounts: map[string]Account{"a": a, "b": {Keys: []string{"kb"}}}, Keys: []string{}, TaskRate: 3, Pending: time.Second})
+	return newRig(t, Config{Accounts: map[string]Account{"a": a, "b": {Keys: []string{"kb"}}}, Keys: []string{}, TaskRate: 3,
+		Pending: time.Second})
 }
 
 // A request belongs to the account that has its key: by name before one that accepts every key, and to the first of several.
@@ -32,11 +33,15 @@ func TestAKeyNamesItsAccount(t *testing.T) {
 	}{
 		{"no accounts", Config{Keys: []string{}}, map[string]string{"any": billing.Account}},
 		{"keys alone", Config{Keys: []string{"k"}}, map[string]string{"k": billing.Account, "x": ""}},
-		{"accounts alone", Config{Keys: []string{}, Accounts: map[string]Account{"a": {Keys: []string{"ka"}}, "b": {Keys: []string{"kb", "kb2"}}}},
+		{"accounts alone", Config{Keys: []string{}, Accounts: map[string]Account{"a": {Keys: []string{"ka"}},
+			"b": {Keys: []string{"kb", "kb2"}}}},
 			map[string]string{"ka": "a", "kb": "b", "kb2": "b", "x": ""}},
-		{"both", Config{Keys: []string{"k"}, Accounts: map[string]Account{"a": {Keys: []string{"ka"}}}}, map[string]string{"ka": "a", "k": billing.Account, "x": ""}},
-		{"one that accepts every key", Config{Keys: []string{}, Accounts: map[string]Account{"a": {}, "b": {Keys: []string{"kb"}}}}, map[string]string{"kb": "b", "x": "a"}},
-		{"two with one key", Config{Keys: []string{}, Accounts: map[string]Account{"b": {Keys: []string{"k"}}, "a": {Keys: []string{"k"}}}}, map[string]string{"k": "a"}},
+		{"both", Config{Keys: []string{"k"}, Accounts: map[string]Account{"a": {Keys: []string{"ka"}}}},
+			map[string]string{"ka": "a", "k": billing.Account, "x": ""}},
+		{"one that accepts every key", Config{Keys: []string{}, Accounts: map[string]Account{"a": {}, "b": {Keys: []string{"kb"}}}},
+			map[string]string{"kb": "b", "x": "a"}},
+		{"two with one key", Config{Keys: []string{}, Accounts: map[string]Account{"b": {Keys: []string{"k"}}, "a": {Keys: []string{"k"}}}},
+			map[string]string{"k": "a"}},
 	} {
 		r := newRig(t, tt.cfg)
 		for key, want := range tt.want {
@@ -142,11 +147,13 @@ func TestFaultsOfAnAccount(t *testing.T) {
 		if g.want(t, tt.want, tt.code); g.header.Get("Retry-After") != tt.after {
 			t.Errorf("%s: Retry-After is %q", tt.name, g.header.Get("Retry-After"))
 		}
-		plain := r.post(textPath, say("hi", ""), append(by("ka"), sse...)...).status == tt.want // a refused stream is a frame, but for a refused key
+		// a refused stream is a frame, but for a refused key
+		plain := r.post(textPath, say("hi", ""), append(by("ka"), sse...)...).status == tt.want
 		if plain != (tt.want == 401) {
 			t.Errorf("%s: the stream is refused by its status: %v", tt.name, plain)
 		}
-		if other, query := r.post(textPath, say("hi", ""), by("kb")...), r.get(tasksPath+"/abc", by("ka")...); other.status != 200 || query.status != 200 {
+		if other, query := r.post(textPath, say("hi", ""), by("kb")...),
+			r.get(tasksPath+"/abc", by("ka")...); other.status != 200 || query.status != 200 {
 			t.Errorf("%s: the other account is answered %d, a query %d", tt.name, other.status, query.status)
 		}
 		if a, b := r.Tally("a"), r.Tally("b"); len(a.Executed) > 0 || a.Requests[EndpointText] != 2 || b.Executed[EndpointText] != 1 {
@@ -195,7 +202,8 @@ func TestWorkDoneTwiceIsTold(t *testing.T) {
 	r.post(imagePath, edit(""), append(by("kb"), async...)...)
 	r.post(imagePath, edit(""), append(by("kb"), async...)...)
 	got := r.Twice()
-	if len(got) != 2 || !strings.HasSuffix(got[0], "was executed by a, b") || !strings.HasPrefix(got[1], "POST "+imagePath) || !strings.HasSuffix(got[1], "by b, b") {
+	if len(got) != 2 || !strings.HasSuffix(got[0], "was executed by a, b") || !strings.HasPrefix(got[1], "POST "+imagePath) ||
+		!strings.HasSuffix(got[1], "by b, b") {
 		t.Errorf("executed twice: %q", got)
 	}
 	if r.Reset(); len(r.Twice()) != 0 {
@@ -221,7 +229,8 @@ func TestEachAccountHasItsBill(t *testing.T) {
 			t.Errorf("the bill of %v: %v\n%s", accounts, err, bill.String())
 		}
 	}
-	if a, b, all := r.Tally("a"), r.Tally("b"), r.Tally(); a.Images != 1 || a.Tokens != 10 || b.Images != 2 || all.Images != 3 || all.Tokens != 10 {
+	if a, b, all := r.Tally("a"), r.Tally("b"), r.Tally(); a.Images != 1 || a.Tokens != 10 || b.Images != 2 || all.Images != 3 ||
+		all.Tokens != 10 {
 		t.Errorf("the sums are %+v, %+v and %+v", a, b, all)
 	}
 	if n := r.Count(EndpointText, "a"); n != 1 || r.Count(EndpointText, "b") != 0 || r.Count(EndpointText) != 1 {
@@ -237,7 +246,8 @@ func TestFaultsOverHTTP(t *testing.T) {
 	}
 	r := newRig(t, Config{Accounts: accounts, Keys: []string{}, Control: true})
 	set := func(list string) got { return r.do(http.MethodPut, "/faults", list, "Authorization", "") }
-	if g := set(`[{"account": "a", "on": "models", "times": 1, "delay": "1ms", "error": {"code": "Throttling"}, "retryAfter": "7"}]`); g.status != 204 {
+	if g := set(`[{"account": "a", "on": "models", "times": 1, "delay": "1ms", "error": {"code": "Throttling"},` +
+		` "retryAfter": "7"}]`); g.status != 204 {
 		t.Fatalf("answered %d %s", g.status, g.body)
 	}
 	if g := r.post(textPath, say("hi", ""), by("ka")...); g.status != 429 || g.header.Get("Retry-After") != "7" {
@@ -250,8 +260,8 @@ func TestFaultsOverHTTP(t *testing.T) {
 	}
 	for list, want := range map[string]string{
 		``: "EOF", `{}`: "cannot unmarshal object", `[{"acount": "a"}]`: `unknown field "acount"`, `[{"delay": "2"}]`: "missing unit",
-		`[{"account": "c"}]`: `there is no account "c"`, `[{"error": {"state": 429}}]`: `unknown field "state"`, `[{"delay": 2}]`: "cannot unmarshal number",
-		`["` + strings.Repeat("x", mostControl) + `"]`: "too large",
+		`[{"account": "c"}]`: `there is no account "c"`, `[{"error": {"state": 429}}]`: `unknown field "state"`,
+		`[{"delay": 2}]`: "cannot unmarshal number", `["` + strings.Repeat("x", mostControl) + `"]`: "too large",
 	} {
 		if g := set(list); g.status != 400 || !strings.Contains(g.body, want) {
 			t.Errorf("%.40s: %d %s, want %s", list, g.status, g.body, want)

@@ -39,8 +39,10 @@ func TestHitsOfCaches(t *testing.T) {
 		{"a long question alone", talk("llm-max", "", "user: "+waves(500)), `{"cached_tokens":0}`},
 		{"a short conversation", talk("llm-max", "", "user: "+waves(100), "assistant: "+waves(147), "user: why"), `{"cached_tokens":0}`},
 		{"one of 256 tokens", talk("llm-max", "", "user: "+waves(100), "assistant: "+waves(148), "user: why"), `{"cached_tokens":256}`},
-		{"a longer one, in whole blocks", talk("llm-max", "", "user: "+waves(300), "assistant: "+waves(20), "user: why"), `{"cached_tokens":320}`},
-		{"up to the last answer", talk("llm-max", "", "user: "+waves(300), "assistant: a", "user: "+waves(300), "assistant: b", "user: "+waves(300)), `{"cached_tokens":576}`},
+		{"a longer one, in whole blocks", talk("llm-max", "", "user: "+waves(300), "assistant: "+waves(20), "user: why"),
+			`{"cached_tokens":320}`},
+		{"up to the last answer", talk("llm-max", "", "user: "+waves(300), "assistant: a", "user: "+waves(300), "assistant: b",
+			"user: "+waves(300)), `{"cached_tokens":576}`},
 		{"a long system message", talk("llm-max", "", "system: "+waves(316), "user: why"), `{"cached_tokens":320}`},
 		{"marked", marked("user: " + waves(10)), `{"cached_tokens":0,"cache_creation_input_tokens":10,"cache_type":"ephemeral"}`},
 		{"marked before the last answer, too", marked("user: "+waves(10), "assistant: "+waves(5), "user: "+waves(3)),
@@ -103,7 +105,8 @@ func (r *rig) billed() (usage map[string]int64, cost string) {
 // The bill has the work of every endpoint, each kind by itself.
 func TestTheBillHasAllWork(t *testing.T) {
 	r := newRig(t, Config{TaskRate: -1})
-	r.post(textPath, talk("llm-max", `"max_tokens":2,"enable_thinking":true,"thinking_budget":3,"result_format":"message"`, "system: "+waves(316), "user: why"))
+	r.post(textPath, talk("llm-max", `"max_tokens":2,"enable_thinking":true,"thinking_budget":3,"result_format":"message"`,
+		"system: "+waves(316), "user: why"))
 	r.post(multimodalPath, marked("user: "+waves(10), "assistant: "+waves(5), "user: "+waves(3)))
 	r.post(multimodalPath, draw(`"size":"1024*1024"`))
 	r.createTask(imagePath, edit(`"n":2,"size":"1280*1280"`))
@@ -111,8 +114,8 @@ func TestTheBillHasAllWork(t *testing.T) {
 	r.post(multimodalPath, tale(`"stream":true,"enable_interleave":true,"max_images":1`), sse...)
 	usage, cost := r.billed()
 	want := map[string]int64{
-		"llm-max cache hit input tokens": 320, "llm-max input tokens": 5 + 12, "llm-max output tokens": 2 + 2, "llm-max thinking output tokens": 3,
-		"llm-max explicit cache hit input tokens": 15, "llm-max cache creation input tokens": 3,
+		"llm-max cache hit input tokens": 320, "llm-max input tokens": 5 + 12, "llm-max output tokens": 2 + 2,
+		"llm-max thinking output tokens": 3, "llm-max explicit cache hit input tokens": 15, "llm-max cache creation input tokens": 3,
 		"llm-image-plus images up to 1048576 pixels": 1, "gen2.6-image images up to 4194304 pixels": 3, "gen2.2-t2i images": 3,
 	}
 	if diff := cmp.Diff(want, usage); diff != "" {
@@ -141,8 +144,10 @@ func TestTheBillIsExactInSpiteOfFaults(t *testing.T) {
 	}{
 		{"no usage", Fault{NoUsage: true}, nil, body, map[string]int64{"llm-max input tokens": 5, "llm-max output tokens": 40}},
 		{"a dropped answer", Fault{Drop: "close"}, nil, body, map[string]int64{"llm-max input tokens": 5, "llm-max output tokens": 40}},
-		{"a stream that breaks off after two frames", Fault{Cut: "close", After: 2}, sse, body, map[string]int64{"llm-max input tokens": 5, "llm-max output tokens": 8}},
-		{"one that fails after a frame", Fault{Error: &FaultError{Status: 500}, After: 1}, sse, body, map[string]int64{"llm-max input tokens": 5, "llm-max output tokens": 4}},
+		{"a stream that breaks off after two frames", Fault{Cut: "close", After: 2}, sse, body,
+			map[string]int64{"llm-max input tokens": 5, "llm-max output tokens": 8}},
+		{"one that fails after a frame", Fault{Error: &FaultError{Status: 500}, After: 1}, sse, body,
+			map[string]int64{"llm-max input tokens": 5, "llm-max output tokens": 4}},
 		{"one that fails at once", Fault{Error: &FaultError{Status: 500}}, sse, body, map[string]int64{}},
 		{"a refusal", Fault{Error: &FaultError{Status: 429}}, nil, body, map[string]int64{}},
 		{"a task that fails", Fault{Task: &FaultTask{Outcome: "fail"}}, async, edit(`"size":"1K"`), map[string]int64{}},

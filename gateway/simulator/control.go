@@ -19,7 +19,8 @@ const mostControl = 1 << 20
 func (s *Simulator) control(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPut {
 		w.Header().Set("Allow", http.MethodPut)
-		http.Error(w, "PUT a list of faults, such as [{\"account\": \"main\", \"error\": {\"code\": \"Throttling\"}}]", http.StatusMethodNotAllowed)
+		http.Error(w, "PUT a list of faults, such as [{\"account\": \"main\", \"error\": {\"code\": \"Throttling\"}}]",
+			http.StatusMethodNotAllowed)
 		return
 	}
 	var list []Fault

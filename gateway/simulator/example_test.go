@@ -14,7 +14,8 @@ import (
 // A test starts the service on a socket, drives its clock and reads its bill.
 func Example() {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	service := simulator.New(simulator.Config{Keys: []string{"secret"}, Now: func() time.Time { return now }, Pending: time.Second, Running: time.Second})
+	service := simulator.New(simulator.Config{Keys: []string{"secret"}, Now: func() time.Time { return now }, Pending: time.Second,
+		Running: time.Second})
 	server := httptest.NewServer(service)
 	defer server.Close()
 

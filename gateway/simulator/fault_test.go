@@ -93,7 +93,8 @@ func TestFaults(t *testing.T) {
 		return func(g got) bool {
 			list := g.events(t)
 			last := list[len(list)-1]
-			return len(list) == events+1 && last.name == "error" && last.status == "429" && strings.HasPrefix(last.data, `{"code":"Throttling.RateQuota","message":`)
+			return len(list) == events+1 && last.name == "error" && last.status == "429" &&
+				strings.HasPrefix(last.data, `{"code":"Throttling.RateQuota","message":`)
 		}
 	}
 	rate := &FaultError{Status: 429}
@@ -104,9 +105,10 @@ func TestFaults(t *testing.T) {
 		is     func(got) bool
 		billed bool
 	}{
-		{"an error", Fault{Error: &FaultError{Status: 429, Code: "Throttling.AllocationQuota", Message: "too much"}, RetryAfter: "7"}, false, func(g got) bool {
-			return refused(429, "Throttling.AllocationQuota")(g) && g.header.Get("Retry-After") == "7" && strings.Contains(g.body, `"too much"`)
-		}, false},
+		{"an error", Fault{Error: &FaultError{Status: 429, Code: "Throttling.AllocationQuota", Message: "too much"}, RetryAfter: "7"}, false,
+			func(g got) bool {
+				return refused(429, "Throttling.AllocationQuota")(g) && g.header.Get("Retry-After") == "7" && strings.Contains(g.body, `"too much"`)
+			}, false},
 		{"a whole answer has no middle", Fault{Error: rate, After: 3}, false, refused(429, "Throttling.RateQuota"), false},
 		{"a plain error", Fault{Error: &FaultError{Status: 429, Plain: true}}, true, refused(429, "Throttling.RateQuota"), false},
 		{"an error before content", Fault{Error: rate}, true, failed(0), false},
@@ -146,7 +148,9 @@ func TestFaults(t *testing.T) {
 			return results(g) == frames
 		}, true},
 		{"no usage", Fault{NoUsage: true}, false, func(g got) bool { return g.status == 200 && !strings.Contains(g.body, "usage") }, true},
-		{"no usage in a stream", Fault{NoUsage: true}, true, func(g got) bool { return results(g) == frames && !strings.Contains(g.body, "usage") }, true},
+		{"no usage in a stream", Fault{NoUsage: true}, true, func(g got) bool {
+			return results(g) == frames && !strings.Contains(g.body, "usage")
+		}, true},
 		{"a delay", Fault{Delay: time.Millisecond}, false, func(g got) bool { return g.status == 200 }, true},
 	} {
 		r.Reset()
@@ -221,7 +225,8 @@ func TestEndless(t *testing.T) {
 func TestDelayEndsWithTheClient(t *testing.T) {
 	r := newRig(t, Config{})
 	begun := time.Now()
-	if r.with(Fault{Delay: 40 * time.Millisecond, Error: &FaultError{Status: 200}}).post(textPath, say("hi", "")); time.Since(begun) < 40*time.Millisecond {
+	if r.with(Fault{Delay: 40 * time.Millisecond, Error: &FaultError{Status: 200}}).
+		post(textPath, say("hi", "")); time.Since(begun) < 40*time.Millisecond {
 		t.Errorf("a refusal is answered after %v", time.Since(begun))
 	}
 	r.SetFault(Fault{Delay: time.Hour})

@@ -17,14 +17,16 @@ import (
 
 func TestSyncImage(t *testing.T) {
 	r := newRig(t, Config{})
-	for parameters, want := range map[string][3]float64{``: {1024, 1024, 1}, `"size":"1664*928"`: {1664, 928, 1}, `"size":"512*768","n":3`: {512, 768, 3}} {
+	for parameters, want := range map[string][3]float64{``: {1024, 1024, 1}, `"size":"1664*928"`: {1664, 928, 1},
+		`"size":"512*768","n":3`: {512, 768, 3}} {
 		o := r.post(multimodalPath, draw(parameters), sse...).object(t) // an image is never a stream
 		if diff := cmp.Diff(object{"width": want[0], "height": want[1], "image_count": want[2]}, o["usage"]); diff != "" {
 			t.Errorf("%s: usage (-want +got):\n%s", parameters, diff)
 		}
 		choices := get[[]any](o, "output", "choices")
 		for _, c := range choices {
-			if !strings.HasPrefix(text(c, "message.content.0.image"), r.server.URL+"/pictures/") || at(c, "finish_reason") != "stop" || at(c, "message.role") != "assistant" {
+			if !strings.HasPrefix(text(c, "message.content.0.image"), r.server.URL+"/pictures/") || at(c, "finish_reason") != "stop" ||
+				at(c, "message.role") != "assistant" {
 				t.Errorf("choice is %v", c)
 			}
 		}
@@ -94,13 +96,15 @@ func TestPicture(t *testing.T) {
 	one := draw(`"size":"64*64","seed":1`)
 	first := r.fetch(r.addressIn(one)).body
 	for about, body := range map[string]string{
-		"": one, "seed": draw(`"size":"64*64","seed":2`), "prompt": strings.Replace(one, "quiet", "wild", 1), "watermark": draw(`"size":"64*64","seed":1,"watermark":true`),
+		"": one, "seed": draw(`"size":"64*64","seed":2`), "prompt": strings.Replace(one, "quiet", "wild", 1),
+		"watermark": draw(`"size":"64*64","seed":1,"watermark":true`),
 	} {
 		if same := r.fetch(r.addressIn(body)).body == first; same != (about == "") {
 			t.Errorf("another %q is drawn alike: %v", about, same)
 		}
 	}
-	if g := r.do(http.MethodHead, strings.TrimPrefix(r.addressOf(`"size":"16*16"`), r.server.URL), ""); g.status != 200 || g.body != "" || g.header.Get("Content-Length") == "0" {
+	if g := r.do(http.MethodHead, strings.TrimPrefix(r.addressOf(`"size":"16*16"`), r.server.URL), ""); g.status != 200 || g.body != "" ||
+		g.header.Get("Content-Length") == "0" {
 		t.Errorf("HEAD: %d, length %s", g.status, g.header.Get("Content-Length"))
 	}
 }
@@ -109,11 +113,14 @@ func TestPicture(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	r := newRig(t, Config{})
 	other := newRig(t, Config{BaseURL: "https://pictures.example:8443/"})
-	address, image := r.addressOf(`"size":"16*16"`), func(id string) string { return text(r.poll(id), "output.choices.3.message.content.0.image") }
+	address, image := r.addressOf(`"size":"16*16"`), func(id string) string {
+		return text(r.poll(id), "output.choices.3.message.content.0.image")
+	}
 	id := r.createTask(imagePath, edit(``))
 	of := image(id)
 	for _, change := range [][2]string{
-		{"w=16", "w=17"}, {"h=16", "h=4096"}, {"seed=", "seed=1"}, {"Expires=1", "Expires=2"}, {"Signature=", "Signature=A"}, {"-0.png", "-1.png"}, {"w=16", "w=16&mark=1"},
+		{"w=16", "w=17"}, {"h=16", "h=4096"}, {"seed=", "seed=1"}, {"Expires=1", "Expires=2"}, {"Signature=", "Signature=A"},
+		{"-0.png", "-1.png"}, {"w=16", "w=16&mark=1"},
 	} {
 		changed := strings.Replace(address, change[0], change[1], 1)
 		if changed == address {
@@ -164,7 +171,8 @@ func TestInterleavedStream(t *testing.T) {
 		events := r.post(multimodalPath, tale(`"stream":true,"max_images":`+most), sse...).events(t)
 		items, last := itemsOf(t, events)
 		count := strings.Count(items, "I")
-		if !slices.Contains(want, items) || at(last, "usage.image_count") != float64(count) || at(last, "output.task_id") != nil || r.Tally().Images != int64(count) {
+		if !slices.Contains(want, items) || at(last, "usage.image_count") != float64(count) || at(last, "output.task_id") != nil ||
+			r.Tally().Images != int64(count) {
 			t.Errorf("up to %s images give %s, bill %d and end in %v", most, items, r.Tally().Images, last)
 		}
 		r.Reset()
@@ -259,7 +267,8 @@ func TestInputImageRules(t *testing.T) {
 	} {
 		refuses(t, s, tt.name, imagePath, strings.Replace(edit(``), "https://images.example/in.png", tt.uri, 1), tt.want, async...)
 	}
-	for i, body := range []string{edit(`"negative_prompt":"` + strings.Repeat("雾", 501) + `"`), strings.Replace(edit(``), "A quiet lake", strings.Repeat("湖", 2001), 1)} {
+	for i, body := range []string{edit(`"negative_prompt":"` + strings.Repeat("雾", 501) + `"`),
+		strings.Replace(edit(``), "A quiet lake", strings.Repeat("湖", 2001), 1)} {
 		refuses(t, s, fmt.Sprint("a long prompt is cut ", i), imagePath, body, "", async...)
 	}
 }

@@ -31,7 +31,8 @@ func TestFind(t *testing.T) {
 		"/api/v1/uploads": {EndpointUploads, "GET", ""}, "/pictures/a-0.png": {EndpointPicture, "GET", ""},
 		textPath + "/": {EndpointOther, "", ""}, "/api/v1/tasks//": {EndpointOther, "", ""}, "/api/v1/tasks//cancel": {EndpointOther, "", ""},
 		"/api/v1/tasks/abc/delete": {EndpointOther, "", ""}, "/api/v1/tasks/abc/cancel/now": {EndpointOther, "", ""},
-		"/api/v2/tasks/abc": {EndpointOther, "", ""}, "/tasks/abc": {EndpointOther, "", ""}, "/": {EndpointOther, "", ""}, "": {EndpointOther, "", ""},
+		"/api/v2/tasks/abc": {EndpointOther, "", ""}, "/tasks/abc": {EndpointOther, "", ""}, "/": {EndpointOther, "", ""},
+		"": {EndpointOther, "", ""},
 	} {
 		if got := find(path); got != want {
 			t.Errorf("find(%q) = %+v, want %+v", path, got, want)
@@ -188,7 +189,8 @@ func TestRecordOfARequest(t *testing.T) {
 	r.get("/api/v1/tasks/a%2Fb%20c") // the path as on the wire
 	sum := sha256.Sum256([]byte(body))
 	want := Received{
-		ID: g.header.Get("X-Request-Id"), At: start, Method: "POST", Path: textPath, Query: "a=b&c", Host: strings.TrimPrefix(r.server.URL, "http://"), Endpoint: EndpointText,
+		ID: g.header.Get("X-Request-Id"), At: start, Method: "POST", Path: textPath, Query: "a=b&c",
+		Host: strings.TrimPrefix(r.server.URL, "http://"), Endpoint: EndpointText,
 		Account: billing.Account, Executed: true, Body: []byte(body[:10]), BodySize: int64(len(body)), BodySHA256: hex.EncodeToString(sum[:]),
 	}
 	got := r.Requests()
@@ -209,7 +211,8 @@ func TestRequestsAreBounded(t *testing.T) {
 		}
 		list := s.Requests()
 		if len(list) != tt.want || cap(s.ledger.last) > 8 || s.Count(EndpointOther) != tt.requests {
-			t.Errorf("keeping %d, %d requests leave %d in room for %d, and %d counted", tt.keep, tt.requests, len(list), cap(s.ledger.last), s.Count(EndpointOther))
+			t.Errorf("keeping %d, %d requests leave %d in room for %d, and %d counted", tt.keep, tt.requests, len(list), cap(s.ledger.last),
+				s.Count(EndpointOther))
 		}
 		for i, kept := range list {
 			if want := fmt.Sprint("/", tt.requests-tt.want+i); kept.Path != want || len(kept.Body) > 0 || kept.BodySize != 2 {
@@ -225,8 +228,10 @@ func TestEveryAnswerHasAnIDAndLeaks(t *testing.T) {
 	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	seen := map[string]bool{}
 	for name, g := range map[string]got{
-		"json": r.post(textPath, say("hi", "")), "again": r.post(textPath, say("hi", "")), "image": r.post(multimodalPath, draw("")), "refusal": r.post(textPath, "{}"),
-		"stream": r.post(textPath, say("hi", ""), "Accept", "text/event-stream"), "key": r.get(tasksPath, "Authorization", "none"), "path": r.get("/nowhere"),
+		"json": r.post(textPath, say("hi", "")), "again": r.post(textPath, say("hi", "")), "image": r.post(multimodalPath, draw("")),
+		"refusal": r.post(textPath, "{}"),
+		"stream":  r.post(textPath, say("hi", ""), "Accept", "text/event-stream"), "key": r.get(tasksPath, "Authorization", "none"),
+		"path": r.get("/nowhere"),
 	} {
 		id := g.header.Get("X-Request-Id")
 		if !form.MatchString(id) || seen[id] || !strings.Contains(g.body, `"request_id":"`+id+`"`) {
@@ -293,7 +298,8 @@ func TestLargeBodyAndLog(t *testing.T) {
 	s := New(Config{Log: func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }})
 	body := strings.Replace(say("hi", ""), `"hi"`, `"`+strings.Repeat("wave ", 1<<20)+`"`, 1)
 	o := got{body: serveOnce(s, textPath, body).Body.String()}.object(t)
-	if kept := s.Requests()[0]; at(o, "usage.input_tokens") != 1<<20+5. || kept.BodySize != int64(len(body)) || string(kept.Body) != body[:64<<10] {
+	if kept := s.Requests()[0]; at(o, "usage.input_tokens") != 1<<20+5. || kept.BodySize != int64(len(body)) ||
+		string(kept.Body) != body[:64<<10] {
 		t.Errorf("of %v tokens %d bytes of %d are kept", at(o, "usage.input_tokens"), len(kept.Body), kept.BodySize)
 	}
 	serveOnce(s, "/nowhere?wave=1", "")

@@ -97,7 +97,8 @@ func TestRules(t *testing.T) {
 
 // The rules about headers.
 func TestRulesOfHeaders(t *testing.T) {
-	const noSync, noAsync = "AccessDenied current user api does not support synchronous calls.", "AccessDenied current user api does not support asynchronous calls."
+	const noSync, noAsync = "AccessDenied current user api does not support synchronous calls.",
+		"AccessDenied current user api does not support asynchronous calls."
 	s, disabled := New(Config{}), []string{"X-Service-Async", "disable"}
 	stream := func(name, value string) []string { return append([]string{name, value}, async...) }
 	for _, tt := range []struct {
@@ -122,7 +123,8 @@ func TestRulesOfHeaders(t *testing.T) {
 		{"a tale, false and header", imagePath, tale(`"enable_interleave":true,"stream":false`), "stream must be true", asyncSSE},
 		{"a tale, parameter only", imagePath, tale(streamedTale), "X-Service-Sse must be enable", async},
 		{"a tale, header disabled", imagePath, tale(streamedTale), "X-Service-Sse must be enable", stream("X-Service-Sse", "disable")},
-		{"a repeated member counts by its last value", imagePath, strings.Replace(edit(""), `"parameters":{}`, `"parameters":{"n":1},"parameters":{"n":9}`, 1), "parameters.n", async},
+		{"a repeated member counts by its last value", imagePath, strings.Replace(edit(""), `"parameters":{}`,
+			`"parameters":{"n":1},"parameters":{"n":9}`, 1), "parameters.n", async},
 		{"a size of another kind", imagePath, edit(`"size":1280`), "size must be a string", async},
 	} {
 		refuses(t, s, tt.name, tt.path, tt.body, tt.words, tt.header...)

@@ -11,7 +11,8 @@ func TestScript(t *testing.T) {
 		{{Name: "get_level", Arguments: `{"days":1}`}, {Name: "open_gate", Arguments: `{}`}}, {{Name: "open_gate", Arguments: `{"to":2}`}},
 	}})
 	turn := func(n string) string {
-		return `{"role":"assistant","content":"","tool_calls":[{"id":"` + n + `","type":"function","function":{"name":"get_level","arguments":"{}"}}]},{"role":"tool","content":"3 m","tool_call_id":"` + n + `"}`
+		return `{"role":"assistant","content":"","tool_calls":[{"id":"` + n +
+			`","type":"function","function":{"name":"get_level","arguments":"{}"}}]},{"role":"tool","content":"3 m","tool_call_id":"` + n + `"}`
 	}
 	ask := func(turns ...string) string {
 		messages := strings.Join(append([]string{`{"role":"user","content":"hi"}`}, turns...), ",")

@@ -256,7 +256,8 @@ func (x *exchange) meetFault() bool {
 // there.
 func (x *exchange) event(name string, status int, data any) bool {
 	x.events++
-	_, err := fmt.Fprintf(x.w, "id:%d\nevent:%s\n:HTTP_STATUS/%d\ndata:%s\n\n", x.events, name, status, encode(data)) //nolint:gosec // JSON in a stream of events, no page
+	_, err := fmt.Fprintf(x.w, "id:%d\nevent:%s\n:HTTP_STATUS/%d\ndata:%s\n\n", //nolint:gosec // JSON in a stream of events, no page
+		x.events, name, status, encode(data))
 	flush(x.w)
 	return err == nil
 }

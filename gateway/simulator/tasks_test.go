@@ -72,7 +72,8 @@ func TestEndedTasks(t *testing.T) {
 	}
 	// The prompt is extended by default, and cut.
 	o := r.with(Fault{}).poll(r.createTask(olderPath, strings.Replace(older("gen2.2-t2i"), "A quiet lake", strings.Repeat(long, 2317), 1)))
-	if orig, actual := text(o, results+"orig_prompt"), text(o, results+"actual_prompt"); orig != strings.Repeat(long, 2000) || !strings.HasPrefix(actual, orig+", ") {
+	if orig, actual := text(o, results+"orig_prompt"), text(o, results+"actual_prompt"); orig != strings.Repeat(long, 2000) ||
+		!strings.HasPrefix(actual, orig+", ") {
 		t.Errorf("the prompt was cut to %d bytes, and extended to %q", len(orig), actual)
 	}
 	// An edit is no stream, even with the header of streams.
@@ -142,7 +143,8 @@ func TestTasksAreBounded(t *testing.T) {
 		r.advance(tt.passes)
 		r.createTask(imagePath, edit(`"n":1`))
 		for range 2 {
-			if n, state := len(r.tasks.order), r.status(first); n != tt.kept || len(r.tasks.byID) != n || state != tt.first || r.Tally().Images != tt.billed {
+			if n, state := len(r.tasks.order), r.status(first); n != tt.kept || len(r.tasks.byID) != n || state != tt.first ||
+				r.Tally().Images != tt.billed {
 				t.Errorf("%+v: %d tasks are kept, the first is %s, %d images are billed", tt, n, state, r.Tally().Images)
 			}
 		}
@@ -243,7 +245,8 @@ func TestListPages(t *testing.T) {
 		{"page_size=23", 0, 23, 1, 23, 1}, {"page_size=5&page_no=2", 5, 10, 2, 5, 5}, {"page_size=100", 0, 23, 1, 100, 1},
 	} {
 		page, ids := r.list(tt.query)
-		if want := strings.Join(made[tt.from:tt.to], " "); ids != want || page["total"] != 23. || page["page_no"] != tt.no || page["page_size"] != tt.size || page["total_page"] != tt.page {
+		if want := strings.Join(made[tt.from:tt.to], " "); ids != want || page["total"] != 23. || page["page_no"] != tt.no ||
+			page["page_size"] != tt.size || page["total_page"] != tt.page {
 			t.Errorf("%q is page %v\nwant %s", tt.query, page, want)
 		}
 	}
@@ -258,9 +261,10 @@ func TestListFilters(t *testing.T) {
 	r.post(tasksPath+"/"+gone+"/cancel", "")
 	for query, want := range map[string]string{
 		"": gone + " " + old + " " + edited, "task_id=" + old: old, "task_id=nobody": "", "model_name=gen2.6-image": edited,
-		"status=RUNNING": edited, "status=PENDING": old, "status=CANCELED": gone, "status=CANCELLED": gone, "status=PENDING&model_name=gen2.6-image": "",
-		"start_time=20260304130707": gone + " " + old, "start_time=20260304130708": "", "end_time=20260304130707": edited, "end_time=20260304130607": "",
-		"start_time=20260304130607&end_time=20260304130608": edited, "model_name=gen2.2-t2i&page_size=1": gone,
+		"status=RUNNING": edited, "status=PENDING": old, "status=CANCELED": gone, "status=CANCELLED": gone,
+		"status=PENDING&model_name=gen2.6-image": "",
+		"start_time=20260304130707":              gone + " " + old, "start_time=20260304130708": "", "end_time=20260304130707": edited,
+		"end_time=20260304130607": "", "start_time=20260304130607&end_time=20260304130608": edited, "model_name=gen2.2-t2i&page_size=1": gone,
 	} {
 		if _, got := r.list(query); got != want {
 			t.Errorf("%q lists %s, want %s", query, got, want)
@@ -271,7 +275,8 @@ func TestListFilters(t *testing.T) {
 func TestListLine(t *testing.T) {
 	r := newRig(t, paced)
 	id := r.createTask(imagePath, edit(""))
-	line := object{"task_id": id, "model_name": "gen2.6-image", "gmt_create": float64(start.UnixMilli()), "request_id": r.Requests()[0].ID, "api_key_id": LeakMark, "caller_uid": LeakMark}
+	line := object{"task_id": id, "model_name": "gen2.6-image", "gmt_create": float64(start.UnixMilli()), "request_id": r.Requests()[0].ID,
+		"api_key_id": LeakMark, "caller_uid": LeakMark}
 	check := func(status, name string, ms int) {
 		t.Helper()
 		if line["status"] = status; name != "" {
@@ -294,7 +299,8 @@ func TestListLine(t *testing.T) {
 	canceled := r.createTask(imagePath, edit(""))
 	r.advance(time.Second)
 	r.post(tasksPath+"/"+canceled+"/cancel", "")
-	if page, _ := r.list(""); at(page, "data.0.start_time") != nil || at(page, "data.0.end_time") != at(page, "data.0.gmt_create").(float64)+1000 {
+	if page, _ := r.list(""); at(page, "data.0.start_time") != nil ||
+		at(page, "data.0.end_time") != at(page, "data.0.gmt_create").(float64)+1000 {
 		t.Errorf("of a cancelled task: %v", page)
 	}
 }
@@ -385,7 +391,8 @@ func TestTally(t *testing.T) {
 	r.post(multimodalPath, draw(`"n":0`))
 	r.post(imagePath, edit(``))
 	r.get(tasksPath)
-	if got := r.Tally(); got.Tokens+got.Images != 0 || len(got.Executed) != 0 || got.Requests[EndpointText] != 1 || r.Count(EndpointList) != 1 {
+	if got := r.Tally(); got.Tokens+got.Images != 0 || len(got.Executed) != 0 || got.Requests[EndpointText] != 1 ||
+		r.Count(EndpointList) != 1 {
 		t.Errorf("refusals cost %+v", got)
 	}
 }
@@ -418,7 +425,8 @@ func TestConcurrentRequests(t *testing.T) {
 	all.Wait()
 	// Each round of five has one stream, one creation, one poll, one list, one synchronous image and one plain text.
 	const rounds = workers * each / 5
-	want := map[string]int{EndpointText: 2 * rounds, EndpointImage: rounds, EndpointTask: rounds, EndpointList: rounds, EndpointMultimodal: rounds}
+	want := map[string]int{EndpointText: 2 * rounds, EndpointImage: rounds, EndpointTask: rounds, EndpointList: rounds,
+		EndpointMultimodal: rounds}
 	if got := r.Tally(); cmp.Diff(want, got.Requests) != "" || got.Images != rounds*4+rounds || len(r.Violations()) != 0 {
 		t.Errorf("%+v, violations %q", got, r.Violations())
 	}

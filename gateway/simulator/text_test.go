@@ -52,11 +52,13 @@ func FuzzTokens(f *testing.F) {
 
 // An answer quotes the question and is in its language. The same hash gives the same text, without repetitions.
 func TestSentences(t *testing.T) {
-	for question, want := range map[string]string{"What is a sluice?": "“What is a sluice”", "水闸 please": "“水闸 please”", "": "“…”", "100%d of %s": "“100%d of %s”"} {
+	for question, want := range map[string]string{"What is a sluice?": "“What is a sluice”", "水闸 please": "“水闸 please”", "": "“…”",
+		"100%d of %s": "“100%d of %s”"} {
 		chinese, before := strings.Contains(question, "水"), ""
 		for hash := range uint64(200) {
 			text, seen := sentences(question, hash), map[string]bool{}
-			if text != sentences(question, hash) || hash == 8 && text == before || !strings.Contains(text, want) || strings.Contains(text, "水") != chinese || strings.Contains(text, "river") && chinese {
+			if text != sentences(question, hash) || hash == 8 && text == before || !strings.Contains(text, want) ||
+				strings.Contains(text, "水") != chinese || strings.Contains(text, "river") && chinese {
 				t.Fatalf("%q with hash %d is answered with %q", question, hash, text)
 			}
 			for _, sentence := range strings.SplitAfter(text, ". ") {

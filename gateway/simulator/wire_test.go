@@ -65,16 +65,17 @@ func TestWire(t *testing.T) {
 	const vision = `{"model":"llm-vision","input":{"messages":[{"role":"user","content":[
 		{"image":"https://a.example/b.png"},{"text":"What is this?"}]}]},"parameters":{"max_tokens":20,"vl_enable_image_hw_output":true}}`
 	requests := map[string]func() got{
-		"text":               post(textPath, say("What is a sluice?", ``)),
-		"text-chinese":       post(textPath, say("水闸是什么？", ``)),
-		"text-message":       post(textPath, say("What is a sluice?", `"result_format":"message","max_tokens":12`)),
-		"text-tools":         post(textPath, say("How high is it?", levels)),
-		"text-thinking":      post(textPath, say("What is a sluice?", `"result_format":"message","enable_thinking":true,"max_tokens":8`)),
-		"text-logprobs":      post(textPath, say("hi", `"result_format":"message","logprobs":true,"top_logprobs":1,"max_tokens":2`)),
-		"text-refused":       post(textPath, say("hi", `"top_p":2`)),
-		"stream-increments":  post(textPath, say("What is a sluice?", `"incremental_output":true,"max_tokens":30`), sse...),
-		"stream-cumulative":  post(textPath, say("What is a sluice?", `"max_tokens":30`), sse...),
-		"stream-thinking":    post(textPath, say("水闸", `"result_format":"message","enable_thinking":true,"incremental_output":true,"max_tokens":20`), sse...),
+		"text":              post(textPath, say("What is a sluice?", ``)),
+		"text-chinese":      post(textPath, say("水闸是什么？", ``)),
+		"text-message":      post(textPath, say("What is a sluice?", `"result_format":"message","max_tokens":12`)),
+		"text-tools":        post(textPath, say("How high is it?", levels)),
+		"text-thinking":     post(textPath, say("What is a sluice?", `"result_format":"message","enable_thinking":true,"max_tokens":8`)),
+		"text-logprobs":     post(textPath, say("hi", `"result_format":"message","logprobs":true,"top_logprobs":1,"max_tokens":2`)),
+		"text-refused":      post(textPath, say("hi", `"top_p":2`)),
+		"stream-increments": post(textPath, say("What is a sluice?", `"incremental_output":true,"max_tokens":30`), sse...),
+		"stream-cumulative": post(textPath, say("What is a sluice?", `"max_tokens":30`), sse...),
+		"stream-thinking": post(textPath, say("水闸", `"result_format":"message","enable_thinking":true,"incremental_output":true,`+
+			`"max_tokens":20`), sse...),
 		"stream-tools":       post(textPath, say("How high is it?", levels+`,"incremental_output":true`), sse...),
 		"stream-refused":     post(textPath, say("hi", `"top_p":2`), sse...),
 		"stream-failed":      faulty(Fault{Error: &FaultError{Status: 500}, After: 1}, post(textPath, say("hi", `"max_tokens":30`), sse...)),

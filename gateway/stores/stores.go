@@ -53,7 +53,8 @@ type Outcomes interface {
 	Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error)
 	// Join MUST atomically find which of several equal requests an attempt belongs to, as [cache.Outcomes.Join] does, and what is
 	// remembered of it; or let the attempt run under the name that it returns. Its tokens are as in Begin.
-	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error)
+	Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName,
+		was cache.Outcome, runs bool, err error)
 	// End MUST remember the outcome for as long as tasks live. If it has no status, End MUST free the name instead, provided that
 	// the name still belongs to the request with its token.
 	End(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, outcome cache.Outcome)

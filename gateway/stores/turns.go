@@ -26,7 +26,9 @@ type outcomesInTurn struct {
 	calls *Calls
 }
 
-func (o *outcomesInTurn) Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome, first bool, err error) {
+func (o *outcomesInTurn) Begin(ctx context.Context, name cache.IdempotencyName, body [sha256.Size]byte, token string) (was cache.Outcome,
+	first bool, err error,
+) {
 	err = o.calls.inTurn(ctx, name.Team, func() error {
 		was, first, err = o.Outcomes.Begin(ctx, name, body, token)
 		return err
@@ -34,7 +36,9 @@ func (o *outcomesInTurn) Begin(ctx context.Context, name cache.IdempotencyName, 
 	return was, first, err
 }
 
-func (o *outcomesInTurn) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte, a cache.Attempt) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error) {
+func (o *outcomesInTurn) Join(ctx context.Context, all cache.IdempotencyName, body [sha256.Size]byte,
+	a cache.Attempt,
+) (name cache.IdempotencyName, was cache.Outcome, runs bool, err error) {
 	err = o.calls.inTurn(ctx, all.Team, func() error {
 		name, was, runs, err = o.Outcomes.Join(ctx, all, body, a)
 		return err
@@ -74,7 +78,9 @@ func (b *balancesInTurn) Look(ctx context.Context, team *teams.Team) (report lim
 	return report, err
 }
 
-func (b *balancesInTurn) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) (list []limit.Standing, err error) {
+func (b *balancesInTurn) LookInside(ctx context.Context, team *teams.Team, k limit.ScopeKind, at time.Time) (list []limit.Standing,
+	err error,
+) {
 	err = b.calls.inTurn(ctx, team.ID, func() error {
 		list, err = b.Balances.LookInside(ctx, team, k, at)
 		return err

@@ -73,8 +73,8 @@ func IsID(id string) bool {
 	return true
 }
 
-// Result answers with the picture of a team's task, counted from 1. If none is kept, the error is ErrAbsent of package store. With any error
-// it has written nothing.
+// Result answers with the picture of a team's task, counted from 1. If none is kept, the error is ErrAbsent of package store. With any
+// error it has written nothing.
 type Result func(w http.ResponseWriter, r *http.Request, team, task string, picture int) error
 
 // ReadResult reads {id}/results/{n}, the end of a path: a task's id and the number of one of its pictures, from 1 to 999.

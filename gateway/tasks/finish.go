@@ -72,7 +72,8 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 		_ = t.deps.Claims.Schedule(ctx, claim, again)
 		return
 	}
-	landed, _, _ := t.flights.Do("finisher/"+claim.Team+"/"+claim.Task, func() (any, error) { return t.queryFenced(claim, Origin{Finisher: true}), nil })
+	landed, _, _ := t.flights.Do("finisher/"+claim.Team+"/"+claim.Task,
+		func() (any, error) { return t.queryFenced(claim, Origin{Finisher: true}), nil })
 	switch answer := landed.(PollAnswer); {
 	case answer.Claim.Final():
 		if _, waits := t.unsettled.of(claim.Team, claim.Task); !waits { // the end may have been known before the task was handed out
@@ -88,8 +89,8 @@ func (t *Tasks) finishOne(ctx context.Context, claim *cache.Claim, noRate *sync.
 	}
 }
 
-// chargeUnheard charges a task whose end no query showed. The task is forgotten only once the charge is taken, so that another replica finds
-// it, and writes its event, if this process dies before.
+// chargeUnheard charges a task whose end no query showed. The task is forgotten only once the charge is taken, so that another replica
+// finds it, and writes its event, if this process dies before.
 func (t *Tasks) chargeUnheard(ctx context.Context, claim *cache.Claim) {
 	if !t.unsettled.add(claim) {
 		return
@@ -98,7 +99,8 @@ func (t *Tasks) chargeUnheard(ctx context.Context, claim *cache.Claim) {
 	t.charge(ctx, &charged, end, func(first bool) {
 		if first && end.By == ByLease {
 			t.deps.Logger.Warn("the end of a task was never seen; charged as held",
-				slog.String("team", charged.Team), slog.String("task", charged.Task), slog.Int64("images", charged.Hold.Images), slog.Int64("tokens", charged.Hold.Tokens))
+				slog.String("team", charged.Team), slog.String("task", charged.Task), slog.Int64("images", charged.Hold.Images),
+				slog.Int64("tokens", charged.Hold.Tokens))
 		}
 		t.unsettled.remove(charged.Team, charged.Task)
 		_ = t.deps.Claims.Forget(context.WithoutCancel(ctx), &charged) // if it fails, the task is handed out again and found settled

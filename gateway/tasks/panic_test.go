@@ -32,8 +32,9 @@ func TestAQueryThatPanicsLeavesTheLastAnswer(t *testing.T) {
 				var said bytes.Buffer
 				var asked atomic.Int64
 				tasks := New(Config{TTL: time.Hour, Interval: 10 * time.Second}, Deps{
-					Now: time.Now, Claims: cache.NewClaims(time.Hour, time.Now), Queries: cache.NewQueries(20, time.Now), Logger: slog.New(slog.NewTextHandler(&said, nil)),
-					Has: func(string) bool { return true }, QueryRate: func(string) int { return 0 }, Full: func() map[string]bool { return nil },
+					Now: time.Now, Claims: cache.NewClaims(time.Hour, time.Now), Queries: cache.NewQueries(20, time.Now),
+					Logger: slog.New(slog.NewTextHandler(&said, nil)),
+					Has:    func(string) bool { return true }, QueryRate: func(string) int { return 0 }, Full: func() map[string]bool { return nil },
 					Query: func(*cache.Claim, Origin) (Reply, error) { asked.Add(1); panic("of the query") },
 					Money: func() unit.Money { return unit.Nanos },
 				})

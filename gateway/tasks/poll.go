@@ -111,7 +111,9 @@ func (t *Tasks) collapse(ctx context.Context, claim cache.Claim, by Origin) Poll
 
 // Await waits until the task's state changes, the span has passed, or the gateway drains. waited is the time that it waited,
 // without the last query.
-func (t *Tasks) Await(ctx context.Context, claim cache.Claim, poll telemetry.Span, span time.Duration, drains func() bool) (answer PollAnswer, waited time.Duration) {
+func (t *Tasks) Await(ctx context.Context, claim cache.Claim, poll telemetry.Span, span time.Duration,
+	drains func() bool,
+) (answer PollAnswer, waited time.Duration) {
 	begun := claim.Answer.Status
 	ctx, cancel := context.WithTimeout(ctx, span)
 	defer cancel()

@@ -140,7 +140,8 @@ func (q *queries) ask(ctx context.Context, last PollAnswer, by Origin) PollAnswe
 		heard.Answer, heard.Body, heard.Fetched = answer, reply.Body, q.deps.Now()
 	}
 	if !heard.Final() { // another query may have learned the end
-		_ = q.deps.Claims.Schedule(ctx, &heard, cache.NextQuery(q.deps.Now(), heard.Created, q.config.TTL, q.config.Interval, queries)) // if it fails, the task is due later
+		// if it fails, the task is due later
+		_ = q.deps.Claims.Schedule(ctx, &heard, cache.NextQuery(q.deps.Now(), heard.Created, q.config.TTL, q.config.Interval, queries))
 	}
 	if last.Claim = heard; !q.fresh(&heard) && q.config.Interval > 0 { // another query learned a later state, some time ago
 		q.release(ctx, &heard, q.config.Interval)
@@ -180,7 +181,8 @@ func (q *queries) turn(ctx context.Context, claim *cache.Claim, spare, blind boo
 
 // known has the states that package cache has a word for.
 var known = map[cache.Status]bool{
-	cache.Pending: true, cache.Suspended: true, cache.Running: true, cache.Succeeded: true, cache.Failed: true, cache.Canceled: true, cache.Cancelled: true,
+	cache.Pending: true, cache.Suspended: true, cache.Running: true, cache.Succeeded: true, cache.Failed: true, cache.Canceled: true,
+	cache.Cancelled: true,
 }
 
 // alarm tells the operator if the service does not know a task that it should know, or has a word for its state that Sluice does not
@@ -197,6 +199,7 @@ func (q *queries) alarm(claim *cache.Claim, reply *Reply, answer *cache.Answer) 
 		raise(telemetry.AlarmTaskUnknown, "the service does not know the task %s of team %s, which is %s old", claim.Task, claim.Team, age)
 	case reply.Status == http.StatusOK && named && answer.Status != "" && !known[answer.Status]:
 		status := policy.Brief(q.deps.Cover(string(answer.Status)))
-		raise(telemetry.AlarmTaskStatus, "the service says of the task %s of team %s: %s, which counts as running", claim.Task, claim.Team, status)
+		raise(telemetry.AlarmTaskStatus, "the service says of the task %s of team %s: %s, which counts as running", claim.Task, claim.Team,
+			status)
 	}
 }

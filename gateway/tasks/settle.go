@@ -181,7 +181,8 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 		return
 	}
 	held := &limit.Held{
-		ID: claim.Hold.ID, Team: claim.Team, Account: claim.Account, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint), Tag: limit.Inner(claim.Hold.Tag), Key: limit.Inner(claim.Hold.Key),
+		ID: claim.Hold.ID, Team: claim.Team, Account: claim.Account, Model: claim.Model, Endpoint: policy.Endpoint(claim.Hold.Endpoint),
+		Tag: limit.Inner(claim.Hold.Tag), Key: limit.Inner(claim.Hold.Key),
 		Task: true, Amounts: HeldBy(&claim.Hold), Day: claim.Hold.Day, Month: claim.Hold.Month,
 	}
 	if claim.Hold.House {
@@ -190,7 +191,8 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	if claim.Hold.Counted {
 		held.AddOuter(limit.ScopeAccount)
 	}
-	task, unpriced := s.taskOf(claim, end), billing.Unpriced(&claim.Hold, &end.Amounts, end.Bill) // a charge may wait for long: it keeps no answer
+	// a charge may wait for long: it keeps no answer
+	task, unpriced := s.taskOf(claim, end), billing.Unpriced(&claim.Hold, &end.Amounts, end.Bill)
 	s.deps.Charge(ctx, &limit.Charge{
 		Held: held, Amounts: end.Amounts, Bill: end.Bill, Estimated: end.Estimated, Left: left, Event: s.Event(task, end.body, claim.Callback),
 		Taken: func(first bool) {
@@ -220,7 +222,8 @@ func Cost(a limit.Amounts, m unit.Money, flag string) telemetry.Cost {
 func (s *settler) taskOf(claim *cache.Claim, end *End) *telemetry.Task {
 	money := s.deps.Money()
 	task := &telemetry.Task{
-		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team, Account: s.deps.Shown(claim.Account), Outcome: end.Outcome, Images: end.Amounts[limit.Images],
+		Request: limit.RequestOf(claim.Hold.ID), Creation: claim.Trace, Key: claim.Key, ID: claim.Task, Model: claim.Model, Team: claim.Team,
+		Account: s.deps.Shown(claim.Account), Outcome: end.Outcome, Images: end.Amounts[limit.Images],
 		Submitted: end.Answer.Submitted, Started: end.Answer.Scheduled, Ended: end.Answer.Ended,
 		Usage: end.Usage, Cost: end.Cost(money), Held: Cost(HeldBy(&claim.Hold), money, ""), Estimated: end.Estimated, SettledBy: end.By,
 	}

@@ -19,14 +19,17 @@ func TestAnEndThatWasChargedBeforeIsNotReported(t *testing.T) {
 		tasks := New(Config{TTL: time.Hour, Interval: time.Second}, Deps{
 			Now: time.Now, Claims: cache.NewClaims(time.Hour, time.Now), Logger: slog.New(slog.DiscardHandler),
 			Charge: func(_ context.Context, c *limit.Charge) { c.Taken(first) },
-			Label:  func(model string) string { return model }, Money: func() unit.Money { return unit.Nanos }, Cover: func(text string) string { return text }, Shown: func(account string) string { return account },
+			Label:  func(model string) string { return model }, Money: func() unit.Money { return unit.Nanos },
+			Cover: func(text string) string { return text }, Shown: func(account string) string { return account },
 		})
 		answer := cache.Answer{Task: "t1", Status: cache.Succeeded}
-		claim := cache.Claim{Team: "search", Task: "t1", Created: time.Now(), Answer: cache.Answer{Task: "t1", Status: cache.Pending}, Hold: cache.Hold{ID: "h", Images: 2}}
+		claim := cache.Claim{Team: "search", Task: "t1", Created: time.Now(), Answer: cache.Answer{Task: "t1", Status: cache.Pending},
+			Hold: cache.Hold{ID: "h", Images: 2}}
 		if end, ok := tasks.Put(t.Context(), claim, true); end != nil || !ok {
 			t.Fatalf("it has ended: %+v, %v", end, ok)
 		}
-		ended, end := tasks.settle(t.Context(), heardEnd{claim, answer, []byte(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`), 1, ByPoll})
+		ended, end := tasks.settle(t.Context(), heardEnd{claim, answer, []byte(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`), 1,
+			ByPoll})
 		if (end != nil) != first || ended.Answer.Status != cache.Succeeded {
 			t.Errorf("charged for the first time: %v; reported as %+v", first, end)
 		}
@@ -38,8 +41,8 @@ func TestAnEndThatWasChargedBeforeIsNotReported(t *testing.T) {
 func TestTheCostOfAForwardedTaskIsNoEstimate(t *testing.T) {
 	for endpoint, want := range map[policy.Endpoint]bool{policy.EndpointOther: false, policy.EndpointImage: true} {
 		claim := cache.Claim{
-			Task: "t1", Answer: cache.Answer{Task: "t1", Status: cache.Succeeded}, Body: []byte(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`),
-			Hold: cache.Hold{ID: "h", Endpoint: string(endpoint), Images: 3},
+			Task: "t1", Answer: cache.Answer{Task: "t1", Status: cache.Succeeded},
+			Body: []byte(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"}}`), Hold: cache.Hold{ID: "h", Endpoint: string(endpoint), Images: 3},
 		}
 		cost, estimated, ended := Settled(&claim)
 		if images := int64(3); !ended || estimated != want || (cost[limit.Images] == images) != want {

@@ -39,7 +39,8 @@ func counted(task string, r *meter.Reading) string {
 	if r.Usage.HitsExplicitCache() {
 		usage["cache_type"] = "ephemeral"
 	}
-	text, _ := json.Marshal(map[string]any{"output": map[string]any{"task_id": task, "task_status": cache.Succeeded}, "usage": usage}) // it always encodes
+	// it always encodes
+	text, _ := json.Marshal(map[string]any{"output": map[string]any{"task_id": task, "task_status": cache.Succeeded}, "usage": usage})
 	return string(text)
 }
 

@@ -184,7 +184,10 @@ func (s *settler) to(team string, of event.Type, callback string) []event.Target
 
 // workOf returns the work of storing a task's pictures before its success is announced.
 func (s *settler) workOf(task *telemetry.Task, results []event.Result, callback string) *event.Work {
-	w := &event.Work{Task: task.ID, Day: task.Ended.UTC().Format("2006/01/02"), Ends: task.Ended.Add(s.config.TTL).UTC(), Callback: callback, Head: task.Ending()}
+	w := &event.Work{
+		Task: task.ID, Day: task.Ended.UTC().Format("2006/01/02"), Ends: task.Ended.Add(s.config.TTL).UTC(), Callback: callback,
+		Head: task.Ending(),
+	}
 	for _, r := range results {
 		w.Pictures = append(w.Pictures, event.Picture{URL: r.URL})
 	}

@@ -42,7 +42,7 @@ func RequestOf(h *limit.Hold, key *teams.KeyLimits, wait time.Duration) *Request
 	if h.Team.Concurrent > 0 {
 		r.Needs = append(r.Needs, Need{TeamSlots(h.Team.ID), 1})
 	}
-	terms := h.Terms()
+	terms := limit.TermsFor(h.Team, h.Key)
 	r.Needs = needRates(r.Needs, terms.Of(limit.ScopeKey), h.Key, &h.Amounts)
 	r.Needs = needRates(r.Needs, terms.Of(limit.ScopeTeam), h.Team.ID, &h.Amounts)
 	return r
@@ -112,7 +112,8 @@ func accountOf(v *limit.Verdict, h *limit.Hold) Resource {
 // Explain says why a request was refused with [ErrFull] or [ErrLate], without a try.
 func (o *Outcome) Explain(err error, r *Request) string {
 	if err == ErrFull {
-		return fmt.Sprintf("Team %s has %d waiting %s, as many as it may have. This one would wait for %s, about %s.", r.Team, r.Depth, unit.Noun(int64(r.Depth), "requests"), o.Resource, limit.WaitText(o.Wait))
+		return fmt.Sprintf("Team %s has %d waiting %s, as many as it may have. This one would wait for %s, about %s.", r.Team, r.Depth,
+			unit.Noun(int64(r.Depth), "requests"), o.Resource, limit.WaitText(o.Wait))
 	}
 	may, fits := "Send it with Prefer: wait=N to wait for its turn.", "fit"
 	if r.Wait > 0 {

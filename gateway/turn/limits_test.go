@@ -62,7 +62,8 @@ func TestWhatARequestNeeds(t *testing.T) {
 		},
 		{
 			"search", "llm-max", limit.Amounts{limit.Requests: 1, limit.Tokens: 3000},
-			"key aaaaaaaaaaaa slots 1, team search slots 1, team search requests 1, team search tokens 3000, account  requests 1, account  tokens 1000, account main llm-max  1",
+			"key aaaaaaaaaaaa slots 1, team search slots 1, team search requests 1, team search tokens 3000, account  requests 1, account  " +
+				"tokens 1000, account main llm-max  1",
 		},
 		{"tries", "llm-max", limit.Amounts{limit.Requests: 1}, "account  requests 1, account main llm-max  1"},
 	} {
@@ -91,13 +92,18 @@ func TestWhatIsWaitedFor(t *testing.T) {
 		want   turn.Resource
 		rate   float64
 	}{
-		{limit.ReasonRate, limit.Standing{Unit: "requests", Limit: 9, Window: time.Second}, time.Second, turn.Resource{Scope: limit.ScopeTeam, Name: "search", Unit: "requests"}, 9},
-		{limit.ReasonRate, limit.Standing{Unit: "images", Scope: limit.ScopeKey, Limit: 8, Window: time.Minute}, time.Second, turn.Resource{Scope: limit.ScopeKey, Name: h.Key, Unit: "images"}, 8.0 / 60},
-		{limit.ReasonAccount, limit.Standing{Unit: "images", Scope: limit.ScopeAccount, Per: "1m", Limit: 60, Window: 3 * time.Minute}, time.Second, turn.Resource{Scope: limit.ScopeAccount, Name: "gen2.6-*", Unit: "images"}, 60.0 / 180},
-		{limit.ReasonAccount, limit.Standing{Unit: "requests", Scope: limit.ScopeAccount, Per: "1s", Limit: 50, Window: time.Second}, time.Second, turn.Resource{Scope: limit.ScopeAccount, Unit: "requests"}, 50},
+		{limit.ReasonRate, limit.Standing{Unit: "requests", Limit: 9, Window: time.Second}, time.Second,
+			turn.Resource{Scope: limit.ScopeTeam, Name: "search", Unit: "requests"}, 9},
+		{limit.ReasonRate, limit.Standing{Unit: "images", Scope: limit.ScopeKey, Limit: 8, Window: time.Minute}, time.Second,
+			turn.Resource{Scope: limit.ScopeKey, Name: h.Key, Unit: "images"}, 8.0 / 60},
+		{limit.ReasonAccount, limit.Standing{Unit: "images", Scope: limit.ScopeAccount, Per: "1m", Limit: 60, Window: 3 * time.Minute},
+			time.Second, turn.Resource{Scope: limit.ScopeAccount, Name: "gen2.6-*", Unit: "images"}, 60.0 / 180},
+		{limit.ReasonAccount, limit.Standing{Unit: "requests", Scope: limit.ScopeAccount, Per: "1s", Limit: 50, Window: time.Second},
+			time.Second, turn.Resource{Scope: limit.ScopeAccount, Unit: "requests"}, 50},
 		{limit.ReasonAccount, limit.Standing{Scope: limit.ScopeAccount}, time.Second, turn.Account("main", "gen2.6-image"), 0},
 		{limit.ReasonAccount, limit.Standing{Scope: limit.ScopeAccount}, 0, turn.Resource{}, 0},
-		{limit.ReasonAccount, limit.Standing{Unit: "requests", Scope: limit.ScopeAccount, Period: teams.PeriodDay}, time.Second, turn.Resource{}, 0},
+		{limit.ReasonAccount, limit.Standing{Unit: "requests", Scope: limit.ScopeAccount, Period: teams.PeriodDay}, time.Second, turn.Resource{},
+			0},
 		{limit.ReasonQuota, limit.Standing{Unit: "requests"}, time.Second, turn.Resource{}, 0},
 		{limit.ReasonTasks, limit.Standing{}, time.Second, turn.Resource{}, 0},
 		{limit.ReasonHouse, limit.Standing{Scope: limit.ScopeHouse}, time.Second, turn.Resource{}, 0},
@@ -111,7 +117,8 @@ func TestWhatIsWaitedFor(t *testing.T) {
 			}
 		case got.Resource != tt.want || got.Wait != tt.wait || got.Rate != tt.rate:
 			t.Errorf("%s %+v: %+v", tt.reason, tt.fault, got)
-		case !slices.ContainsFunc(slices.Concat(requestOf(h, key).Needs, requestOf(h, key).Ways[0].Needs), func(n turn.Need) bool { return n.Resource == got.Resource }):
+		case !slices.ContainsFunc(slices.Concat(requestOf(h, key).Needs, requestOf(h, key).Ways[0].Needs),
+			func(n turn.Need) bool { return n.Resource == got.Resource }):
 			t.Errorf("the request does not need %+v", got.Resource)
 		}
 	}

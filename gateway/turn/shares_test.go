@@ -34,8 +34,8 @@ func (h *house) demand(ctx context.Context, teams ...member) {
 	}
 }
 
-// Three teams of shares 1, 1 and 2 with endless demand get 25, 25 and 50 % of the account's rate in a minute, whatever their requests cost; a
-// late fourth is served after one turn of each other at most.
+// Three teams of shares 1, 1 and 2 with endless demand get 25, 25 and 50 % of the account's rate in a minute, whatever their requests
+// cost; a late fourth is served after one turn of each other at most.
 func TestTeamsTakeTurnsByTheirShares(t *testing.T) {
 	for _, teams := range [][]member{
 		{{"a", 1, 1}, {"b", 1, 1}, {"c", 2, 1}},

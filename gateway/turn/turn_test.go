@@ -40,7 +40,8 @@ func newHouse(perSecond float64, burst int) *house {
 
 // request is one of a team that costs so much.
 func request(team string, share float64, wait time.Duration, cost float64) *turn.Request {
-	return &turn.Request{Team: team, Share: share, Wait: wait, Depth: 1000, Needs: []turn.Need{{Resource: ofTeam(team), Cost: cost}, {Resource: account, Cost: cost}}}
+	return &turn.Request{Team: team, Share: share, Wait: wait, Depth: 1000,
+		Needs: []turn.Need{{Resource: ofTeam(team), Cost: cost}, {Resource: account, Cost: cost}}}
 }
 
 // take takes from a bucket, or says when that would be possible.
@@ -133,7 +134,8 @@ func TestATeamGoesInOrder(t *testing.T) {
 		var all sync.WaitGroup
 		for n := range 5 {
 			all.Go(func() {
-				if out, err := h.pass(t.Context(), request("a", 1, time.Minute, 1), fmt.Sprint(n)); err != nil || out.Waited != time.Duration(n)*time.Second {
+				if out, err := h.pass(t.Context(), request("a", 1, time.Minute, 1), fmt.Sprint(n)); err != nil ||
+					out.Waited != time.Duration(n)*time.Second {
 					t.Errorf("%d: %+v %v", n, out, err)
 				}
 			})

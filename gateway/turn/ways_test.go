@@ -36,7 +36,8 @@ type service struct {
 }
 
 func newService(perSecond float64, burst int, ids ...string) *service {
-	s := &service{Queue: turn.New(), accounts: map[string]*rate.Limiter{}, until: map[string]time.Time{}, closed: map[string]bool{}, shut: map[*turn.Request][]string{}, back: map[string]time.Time{}, waiting: map[*turn.Request][]string{}}
+	s := &service{Queue: turn.New(), accounts: map[string]*rate.Limiter{}, until: map[string]time.Time{}, closed: map[string]bool{},
+		shut: map[*turn.Request][]string{}, back: map[string]time.Time{}, waiting: map[*turn.Request][]string{}}
 	for _, id := range ids {
 		s.accounts[id] = rate.NewLimiter(rate.Limit(perSecond), burst)
 	}
@@ -51,7 +52,8 @@ func rateOf(id string) turn.Resource {
 func served(team string, share float64, wait time.Duration, cost float64, ids ...string) *turn.Request {
 	r := &turn.Request{Team: team, Share: share, Wait: wait, Depth: 1000}
 	for _, id := range ids {
-		r.Ways = append(r.Ways, turn.Way{ID: id, Needs: []turn.Need{{Resource: rateOf(id), Cost: cost}, {Resource: turn.Account(id, "m"), Cost: 1}}})
+		r.Ways = append(r.Ways, turn.Way{ID: id, Needs: []turn.Need{{Resource: rateOf(id), Cost: cost},
+			{Resource: turn.Account(id, "m"), Cost: 1}}})
 	}
 	return r
 }
@@ -251,8 +253,8 @@ func TestNobodyWaitsBehindWhatIsClosed(t *testing.T) {
 	})
 }
 
-// When a request that tries by another account leaves one out that is closed for it, because others wait there, it comes to try there at once
-// when they have gone, and does not keep the next ones until the account opens for it.
+// When a request that tries by another account leaves one out that is closed for it, because others wait there, it comes to try there at
+// once when they have gone, and does not keep the next ones until the account opens for it.
 func TestWhatWasClosedIsTriedInItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")
@@ -477,7 +479,8 @@ func TestWaysAtRandom(t *testing.T) {
 				if len(may) == 0 {
 					may = ids[random.IntN(3):][:1]
 				}
-				team, wait, cost := []string{"x", "y", "z"}[random.IntN(3)], time.Duration(random.IntN(4000))*time.Millisecond, float64(1+random.IntN(3))
+				team, wait, cost := []string{"x", "y", "z"}[random.IntN(3)], time.Duration(random.IntN(4000))*time.Millisecond,
+					float64(1+random.IntN(3))
 				if random.IntN(3) == 0 {
 					wait = 0
 				}
@@ -549,8 +552,8 @@ func (s *service) none(t *testing.T, seed uint64) {
 	}
 }
 
-// What a Check says instead of a request takes its place: behind those of its team that came before it, and before those that came later. Who then
-// needs nothing that is awaited tries immediately.
+// What a Check says instead of a request takes its place: behind those of its team that came before it, and before those that came later.
+// Who then needs nothing that is awaited tries immediately.
 func TestARequestThatChangesKeepsItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(0.1, 1, "a", "b")

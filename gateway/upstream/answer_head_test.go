@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const usualHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nx-request-id:\t7f3c \r\nX-Other_1: a: b\r\nConnection: Keep-Alive\r\ncontent-length: 4\r\n\r\n"
+const usualHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nx-request-id:\t7f3c \r\nX-Other_1: a: b\r\nConnection: " +
+	"Keep-Alive\r\ncontent-length: 4\r\n\r\n"
 
 // wholeAnswer is what can be seen of an answer.
 type wholeAnswer struct {
@@ -88,16 +89,20 @@ func TestUnusualHeadsAreLeft(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n", "HTTP/1.1 200 OK\r\n\r\nbody",
-		"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nbody", "HTTP/1.1  200 OK\r\nContent-Length: 4\r\n\r\nbody", "HTTP/1.1 20 OK\r\nContent-Length: 4\r\n\r\nbody",
+		"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nbody", "HTTP/1.1  200 OK\r\nContent-Length: 4\r\n\r\nbody",
+		"HTTP/1.1 20 OK\r\nContent-Length: 4\r\n\r\nbody",
 		"HTTP/1.1 2000 OK\r\nContent-Length: 4\r\n\r\nbody", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody",
 		"HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\nbody", "HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\nbody",
 		"HTTP/1.1 200 OK\nContent-Length: 4\n\nbody", "HTTP/1.1 200 O\x00K\r\nContent-Length: 4\r\n\r\nbody",
 		with("Transfer-Encoding: chunked"), with("transfer-encoding: identity"), with("Content-Length: 4"), with("Content-Length: 5"),
-		with("Content-Length : 4"), with("Connection: close"), with("Connection: keep-alive, close"), with("Trailer: X"), with("Pragma: no-cache"),
+		with("Content-Length : 4"), with("Connection: close"), with("Connection: keep-alive, close"), with("Trailer: X"),
+		with("Pragma: no-cache"),
 		with("A: b\r\n c"), with(" A: b"), with("A: b\nC: d"), with("A: b\rC: d"), with("A: b\x00c"), with("A: b\x7f"), with("A: \xe4"),
 		with("A b: c"), with(": c"), with("A"), with("A\x00: b"), with("\xe4: b"), with("X-A: 1\r\nx-a: 2"),
-		"HTTP/1.1 200 OK\r\nContent-Length: +4\r\n\r\nbody", "HTTP/1.1 200 OK\r\nContent-Length: -4\r\n\r\nbody", "HTTP/1.1 200 OK\r\nContent-Length: 4, 4\r\n\r\nbody",
-		"HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nbody", "HTTP/1.1 200 OK\r\nContent-Length: 0x4\r\n\r\nbody", "HTTP/1.1 200 OK\r\nContent-Length: 4\x00\r\n\r\nbody",
+		"HTTP/1.1 200 OK\r\nContent-Length: +4\r\n\r\nbody", "HTTP/1.1 200 OK\r\nContent-Length: -4\r\n\r\nbody",
+		"HTTP/1.1 200 OK\r\nContent-Length: 4, 4\r\n\r\nbody",
+		"HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nbody", "HTTP/1.1 200 OK\r\nContent-Length: 0x4\r\n\r\nbody",
+		"HTTP/1.1 200 OK\r\nContent-Length: 4\x00\r\n\r\nbody",
 		"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\nbody", with("A: " + strings.Repeat("x", readBuffer)),
 	} {
 		if asNetHTTP(t, http.MethodPost, text) {
@@ -141,16 +146,19 @@ func TestPlainLines(t *testing.T) {
 }
 
 func FuzzAnswerHead(f *testing.F) {
-	for _, text := range []string{usualHead + "body", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP/1.1 206 \r\nA:b\r\nContent-Length: 0\r\n\r\nrest"} {
+	for _, text := range []string{usualHead + "body", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"HTTP/1.1 206 \r\nA:b\r\nContent-Length: 0\r\n\r\nrest"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { asNetHTTP(t, http.MethodPost, text) })
 }
 
 func BenchmarkAnswerHead(b *testing.B) {
-	const text = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nContent-Type: application/json\r\nDate: Sun, 22 Nov 2026 15:00:00 GMT\r\nServer: istio-envoy\r\nVary: Origin\r\nX-Request-Id: 7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0\r\nReq-Cost-Time: 812\r\n\r\n"
+	const text = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nContent-Type: application/json\r\nDate: Sun, 22 Nov 2026 15:00:00 " +
+		"GMT\r\nServer: istio-envoy\r\nVary: Origin\r\nX-Request-Id: 7f3c5a52-93e5-4d42-8a65-0d2a91b4a7f0\r\nReq-Cost-Time: 812\r\n\r\n"
 	from, out := strings.NewReader(text), &http.Request{Method: http.MethodPost}
-	in, h, keep := bufio.NewReaderSize(from, readBuffer), new(answerHead), []string{"Content-Type", "Content-Encoding", "Retry-After", "X-Request-Id"}
+	in, h, keep := bufio.NewReaderSize(from, readBuffer), new(answerHead),
+		[]string{"Content-Type", "Content-Encoding", "Retry-After", "X-Request-Id"}
 	fill := func() {
 		from.Reset(text)
 		in.Reset(from)

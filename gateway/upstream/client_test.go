@@ -25,7 +25,8 @@ func clientOf(t *testing.T, address string) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := New(Config{URL: base, ConnectTimeout: time.Minute, HeaderTimeout: time.Minute, IdleTimeout: time.Minute, DrainTime: time.Minute, Now: time.Now, Surplus: func() {}})
+	u := New(Config{URL: base, ConnectTimeout: time.Minute, HeaderTimeout: time.Minute, IdleTimeout: time.Minute, DrainTime: time.Minute,
+		Now: time.Now, Surplus: func() {}})
 	t.Cleanup(u.Close)
 	return u
 }

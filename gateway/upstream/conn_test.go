@@ -65,14 +65,16 @@ func connected(t *testing.T, version uint16) (*conn, *peer) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	p := &pool{network: "tcp", address: l.Addr().String(), config: &Config{Now: time.Now, IdleTimeout: time.Minute}, dialer: net.Dialer{Timeout: time.Minute}}
+	p := &pool{network: "tcp", address: l.Addr().String(), config: &Config{Now: time.Now, IdleTimeout: time.Minute},
+		dialer: net.Dialer{Timeout: time.Minute}}
 	far := &peer{TB: t, open: true}
 	if version != 0 {
 		server := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
 		server.Close()
 		roots := x509.NewCertPool()
 		roots.AddCert(server.Certificate())
-		p.secure = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: version, MaxVersion: version, ClientSessionCache: tls.NewLRUClientSessionCache(1)}
+		p.secure = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: version, MaxVersion: version,
+			ClientSessionCache: tls.NewLRUClientSessionCache(1)}
 		// A server that requires a certificate sends its session ticket after the handshake.
 		far.says = tls.Server(far, &tls.Config{Certificates: server.TLS.Certificates, MinVersion: version, ClientAuth: tls.RequestClientCert})
 	} else {

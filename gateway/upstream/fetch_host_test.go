@@ -9,17 +9,21 @@ import (
 
 func TestHosts(t *testing.T) {
 	for text, want := range map[string]Host{
-		"store.example": "store.example", "*.store.example": "*.store.example", "A.Store.Example:8443": "a.store.example:8443", "*.a-b.example:1": "*.a-b.example:1",
-		"127.0.0.1": "127.0.0.1", "127.0.0.1:9000": "127.0.0.1:9000", "[::1]": "[::1]", "[::1]:9000": "[::1]:9000",
+		"store.example": "store.example", "*.store.example": "*.store.example", "A.Store.Example:8443": "a.store.example:8443",
+		"*.a-b.example:1": "*.a-b.example:1",
+		"127.0.0.1":       "127.0.0.1", "127.0.0.1:9000": "127.0.0.1:9000", "[::1]": "[::1]", "[::1]:9000": "[::1]:9000",
 	} {
 		if got, err := ParseHost(text); err != nil || got != want {
 			t.Errorf("%q is %q (%v), want %q", text, got, err, want)
 		}
 	}
 	for _, text := range []string{
-		"", "*", "*.", "*.example", "example", "a.*.example", "store*.example", "**.store.example", "https://store.example", "store.example/", "store.example.", ".store.example",
-		"store.example:", "store.example:0", "store.example:123456", "store.example:*", "user@store.example", "store..example", "-a.example", "störe.example", "a b.example",
-		"::1", "127.0.0.1:0x50", "[::1", "[127.0.0.1]", "[fe80::1%25eth0]", "[fe80::1%eth0]:80", "127.0.0.1:0", "*.127.0.0.1:*", "a\n.example", strings.Repeat("a.", 200) + "example",
+		"", "*", "*.", "*.example", "example", "a.*.example", "store*.example", "**.store.example", "https://store.example", "store.example/",
+		"store.example.", ".store.example",
+		"store.example:", "store.example:0", "store.example:123456", "store.example:*", "user@store.example", "store..example", "-a.example",
+		"störe.example", "a b.example",
+		"::1", "127.0.0.1:0x50", "[::1", "[127.0.0.1]", "[fe80::1%25eth0]", "[fe80::1%eth0]:80", "127.0.0.1:0", "*.127.0.0.1:*", "a\n.example",
+		strings.Repeat("a.", 200) + "example",
 	} {
 		if got, err := ParseHost(text); err == nil {
 			t.Errorf("%q is taken as %q", text, got)
@@ -95,7 +99,8 @@ func TestAddressesOfPicturesAreJudged(t *testing.T) {
 // FuzzJudge: whatever is allowed has a listed host and is https, or http to this machine.
 func FuzzJudge(f *testing.F) {
 	for _, seed := range []string{
-		"https://store.example/a", "https://a.pictures.example:443/?q", "http://127.0.0.1:9000/", "https://store.example@evil.example", "https://[::1]/", "http://[::1%25a]/",
+		"https://store.example/a", "https://a.pictures.example:443/?q", "http://127.0.0.1:9000/", "https://store.example@evil.example",
+		"https://[::1]/", "http://[::1%25a]/",
 		"https://a.pictures.example。/", "HTTPS://STORE.EXAMPLE", "https://store.example:", "https:///store.example", "https://%73tore.example/",
 	} {
 		f.Add(seed)
@@ -128,12 +133,13 @@ func TestSpecialAddressesAreRefused(t *testing.T) {
 		"metadata": {
 			"169.254.169.254", "169.254.170.2", "fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "192.0.0.192", "168.63.129.16",
 		},
-		"protocols, documentation, benchmarks": {"192.0.0.1", "192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1", "198.19.255.255", "2001:db8::1", "3fff::1"},
-		"relays":                               {"192.88.99.1", "2002:7f00:1::", "2002:a00:1::1", "2001::1", "2001:0:7f00:1::"},
-		"multicast and reserved":               {"224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255", "ff02::1"},
-		"IPv4 inside IPv6":                     {"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:8.8.8.8", "::127.0.0.1", "::ffff:0:127.0.0.1"},
-		"NAT64":                                {"64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b::808:808", "64:ff9b:1::a00:1"},
-		"site-local and the rest of IPv6":      {"fec0::1", "100::1", "4000::1", "5f00::1"},
+		"protocols, documentation, benchmarks": {"192.0.0.1", "192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1", "198.19.255.255",
+			"2001:db8::1", "3fff::1"},
+		"relays":                          {"192.88.99.1", "2002:7f00:1::", "2002:a00:1::1", "2001::1", "2001:0:7f00:1::"},
+		"multicast and reserved":          {"224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255", "ff02::1"},
+		"IPv4 inside IPv6":                {"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:8.8.8.8", "::127.0.0.1", "::ffff:0:127.0.0.1"},
+		"NAT64":                           {"64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b::808:808", "64:ff9b:1::a00:1"},
+		"site-local and the rest of IPv6": {"fec0::1", "100::1", "4000::1", "5f00::1"},
 	} {
 		for _, address := range addresses {
 			if newGuard(nil).SafeAddr(netip.MustParseAddr(address)) == nil {
@@ -145,8 +151,8 @@ func TestSpecialAddressesAreRefused(t *testing.T) {
 
 func TestPublicAddressesPass(t *testing.T) {
 	for _, address := range []string{
-		"8.8.8.8", "1.1.1.1", "47.88.0.1", "172.15.255.255", "172.32.0.1", "100.63.255.255", "100.128.0.1", "168.63.129.15", "11.0.0.1", "192.167.0.1",
-		"2606:4700::1111", "2400:3200::1", "2a00:1450:4001::1",
+		"8.8.8.8", "1.1.1.1", "47.88.0.1", "172.15.255.255", "172.32.0.1", "100.63.255.255", "100.128.0.1", "168.63.129.15", "11.0.0.1",
+		"192.167.0.1", "2606:4700::1111", "2400:3200::1", "2a00:1450:4001::1",
 	} {
 		if newGuard(nil).SafeAddr(netip.MustParseAddr(address)) != nil {
 			t.Errorf("%s is refused", address)
@@ -156,10 +162,12 @@ func TestPublicAddressesPass(t *testing.T) {
 
 // TestNetworksOpenWhatTheyNameAndNoMore: each is of its own version of IP.
 func TestNetworksOpenWhatTheyNameAndNoMore(t *testing.T) {
-	networks := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32"), netip.MustParsePrefix("127.0.0.0/8")}
+	networks := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32"),
+		netip.MustParsePrefix("127.0.0.0/8")}
 	for address, refused := range map[string]bool{
 		"10.1.2.3": false, "fd00:1::5": false, "127.0.0.1": false, "8.8.8.8": false,
-		"10.2.0.1": true, "fd00:2::5": true, "::ffff:10.1.2.3": true, "64:ff9b::a01:203": true, "::1": true, "169.254.169.254": true, "168.63.129.16": true,
+		"10.2.0.1": true, "fd00:2::5": true, "::ffff:10.1.2.3": true, "64:ff9b::a01:203": true, "::1": true, "169.254.169.254": true,
+		"168.63.129.16": true,
 	} {
 		if (newGuard(networks).SafeAddr(netip.MustParseAddr(address)) != nil) != refused {
 			t.Errorf("%s: refused is %v, want %v", address, !refused, refused)

@@ -41,7 +41,8 @@ func (s *store) address(name, path string) string { return "https://" + name + "
 
 // config lists the store and opens this machine's network.
 func (s *store) config(names ...string) FetchConfig {
-	c := FetchConfig{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Tunnel: &Tunnel{Roots: s.roots}, Resolver: upstreamtest.Resolver(s, "127.0.0.1")}
+	c := FetchConfig{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Tunnel: &Tunnel{Roots: s.roots},
+		Resolver: upstreamtest.Resolver(s, "127.0.0.1")}
 	for _, name := range names {
 		c.Hosts = append(c.Hosts, Host(name+":"+s.port))
 	}

@@ -37,7 +37,8 @@ func TestAPictureIsCopiedInPieces(t *testing.T) {
 	if got.largest != 64<<10 {
 		t.Errorf("the largest piece has %d bytes, want 64 KiB", got.largest)
 	}
-	if sent := *header.Load(); len(sent) != 3 || sent.Get("Accept") != "image/*" || sent.Get("User-Agent") != "sluice" || sent.Get("Connection") != "close" {
+	if sent := *header.Load(); len(sent) != 3 || sent.Get("Accept") != "image/*" || sent.Get("User-Agent") != "sluice" ||
+		sent.Get("Connection") != "close" {
 		t.Errorf("the host is sent %v", sent)
 	}
 }
@@ -45,7 +46,8 @@ func TestAPictureIsCopiedInPieces(t *testing.T) {
 func TestNothingIsFetchedWhereNoHostIsListed(t *testing.T) {
 	s := newStore(t, serve(drawing(0)))
 	f := NewFetcher(s.config())
-	if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); !errors.Is(err, ErrOff) || f.Allowed() || s.asked.Load() > 0 {
+	if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); !errors.Is(err, ErrOff) || f.Allowed() ||
+		s.asked.Load() > 0 {
 		t.Errorf("%v; allowed %v, asked %d times", err, f.Allowed(), s.asked.Load())
 	}
 }
@@ -58,10 +60,12 @@ func TestTheAddressBehindANameIsJudged(t *testing.T) {
 		networks []netip.Prefix
 		want     error
 	}{
-		"to this machine":                        {[]string{"127.0.0.1"}, nil, ssrf.ErrProhibitedIP},
-		"to metadata":                            {[]string{"169.254.169.254"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, ssrf.ErrProhibitedIP},
-		"to a network that is opened":            {[]string{"127.0.0.1"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, nil},
-		"inside first and to the store next":     {[]string{"10.0.0.1", "127.0.0.1"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, ssrf.ErrProhibitedIP},
+		"to this machine": {[]string{"127.0.0.1"}, nil, ssrf.ErrProhibitedIP},
+		"to metadata": {[]string{"169.254.169.254"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+			ssrf.ErrProhibitedIP},
+		"to a network that is opened": {[]string{"127.0.0.1"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, nil},
+		"inside first and to the store next": {[]string{"10.0.0.1", "127.0.0.1"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+			ssrf.ErrProhibitedIP},
 		"to the store first and inside from now": {[]string{"127.0.0.1", "10.0.0.1"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, nil},
 	} {
 		before := s.asked.Load()
@@ -98,7 +102,8 @@ func TestRedirectsAreJudgedAnewAndCounted(t *testing.T) {
 		w.WriteHeader(http.StatusFound)
 	})
 	f := NewFetcher(s.config("a.example.com", "b.example.com"))
-	for path, want := range map[string]error{"/1": nil, "/2": nil, "/3": ErrAddress, "/unlisted": ErrAddress, "/clear": ErrAddress, "/inside": ErrAddress, "/file": ErrAddress} {
+	for path, want := range map[string]error{"/1": nil, "/2": nil, "/3": ErrAddress, "/unlisted": ErrAddress, "/clear": ErrAddress,
+		"/inside": ErrAddress, "/file": ErrAddress} {
 		if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", path)); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", path, err, want)
 		}
@@ -110,19 +115,23 @@ func TestRedirectsAreJudgedAnewAndCounted(t *testing.T) {
 
 // TestOnlyImagesPass: by their first bytes, whatever the host says they are.
 func TestOnlyImagesPass(t *testing.T) {
-	for _, body := range []string{"", "<html><img>", `{"Code":"AccessDenied"}`, "<svg xmlns='http://www.w3.org/2000/svg'/>", "\x1f\x8b\x08\x00", "%PDF-1.7", "#!/bin/sh", "\x00\x00\x00\x00"} {
+	for _, body := range []string{"", "<html><img>", `{"Code":"AccessDenied"}`, "<svg xmlns='http://www.w3.org/2000/svg'/>",
+		"\x1f\x8b\x08\x00", "%PDF-1.7", "#!/bin/sh", "\x00\x00\x00\x00"} {
 		s := newStore(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "image/png")
 			serve([]byte(body))(w, r)
 		})
 		var got bytes.Buffer
-		if _, err := NewFetcher(s.config("a.example.com")).Copy(t.Context(), &got, s.address("a.example.com", "/")); !errors.Is(err, ErrNoImage) || got.Len() > 0 {
+		if _, err := NewFetcher(s.config("a.example.com")).Copy(t.Context(), &got, s.address("a.example.com", "/")); !errors.Is(err,
+			ErrNoImage) || got.Len() > 0 {
 			t.Errorf("%q: %v, %d bytes", body, err, got.Len())
 		}
 	}
-	for want, head := range map[string]string{"image/jpeg": "\xff\xd8\xff\xe0", "image/webp": "RIFF\x00\x00\x00\x00WEBPVP8 ", "image/gif": "GIF89a", "image/bmp": "BM12345"} {
+	for want, head := range map[string]string{"image/jpeg": "\xff\xd8\xff\xe0", "image/webp": "RIFF\x00\x00\x00\x00WEBPVP8 ",
+		"image/gif": "GIF89a", "image/bmp": "BM12345"} {
 		s := newStore(t, serve([]byte(head)))
-		if got, err := NewFetcher(s.config("a.example.com")).Copy(t.Context(), io.Discard, s.address("a.example.com", "/")); got != want || err != nil {
+		if got, err := NewFetcher(s.config("a.example.com")).Copy(t.Context(), io.Discard,
+			s.address("a.example.com", "/")); got != want || err != nil {
 			t.Errorf("%s is taken as %q: %v", want, got, err)
 		}
 	}
@@ -196,7 +205,8 @@ func TestFailuresAreTold(t *testing.T) {
 		if strings.HasPrefix(about, "silent") {
 			f.bounds.longest, f.bounds.largest = 300*time.Millisecond, 1<<20
 		}
-		if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", signed)); !tt.fits(err) || strings.Contains(err.Error(), "top-secret") {
+		if _, err := f.Copy(t.Context(), io.Discard, s.address("a.example.com", signed)); !tt.fits(err) ||
+			strings.Contains(err.Error(), "top-secret") {
 			t.Errorf("%s: %v", about, err)
 		}
 	}

@@ -21,7 +21,8 @@ func StaysBelow(rest string) bool {
 		}
 		decoded = next
 	}
-	if strings.Contains(decoded, "//") || !utf8.ValidString(decoded) || strings.ContainsFunc(decoded, unicode.IsControl) { // invalid UTF-8 could spell a dot
+	// invalid UTF-8 could spell a dot
+	if strings.Contains(decoded, "//") || !utf8.ValidString(decoded) || strings.ContainsFunc(decoded, unicode.IsControl) {
 		return false
 	}
 	folded := norm.NFKC.String(decoded)

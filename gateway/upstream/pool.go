@@ -54,7 +54,8 @@ type pool struct {
 
 func newPool(config *Config) *pool {
 	p := &pool{
-		network: "tcp", address: hostPort(config.URL), tunnel: config.Tunnel.leadsTo(config.URL), dialer: net.Dialer{Timeout: config.ConnectTimeout},
+		network: "tcp", address: hostPort(config.URL), tunnel: config.Tunnel.leadsTo(config.URL),
+		dialer: net.Dialer{Timeout: config.ConnectTimeout},
 		config: config,
 	}
 	if config.URL.Scheme == "https" {

@@ -39,7 +39,8 @@ func TestPoolGivesNoneThatIsTooOld(t *testing.T) {
 	defer func() { _ = listener.Close() }()
 	now := time.Now()
 	p := newPool(&Config{
-		URL: &url.URL{Scheme: "http", Host: listener.Addr().String()}, ConnectTimeout: time.Minute, IdleTimeout: time.Minute, Now: func() time.Time { return now },
+		URL: &url.URL{Scheme: "http", Host: listener.Addr().String()}, ConnectTimeout: time.Minute, IdleTimeout: time.Minute,
+		Now: func() time.Time { return now },
 	})
 	defer p.close()
 	first, err := p.get(t.Context(), now)

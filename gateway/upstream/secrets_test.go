@@ -85,8 +85,8 @@ func TestAKeyOfManyBackslashesIsCovered(t *testing.T) {
 func TestWhatIsNotTheKeyStays(t *testing.T) {
 	c := secretsOf(t, "sk-abcdef")
 	for _, text := range []string{
-		"", "s", "sk-abcde", "sk-abcdex", "sk_abcdef", `sk\u002eabcdef`, `\u0073\u006b-abcde`, `\u0073k\u002dabcde\u0067`, `\`, `\u`, `\u00`, `\u007`, `\u0073`,
-		`a\nb\tc "error" \u003cb\u003e \u00e9`, "service.exampl", strings.Repeat(`\`, 100), strings.Repeat("sk-", 100),
+		"", "s", "sk-abcde", "sk-abcdex", "sk_abcdef", `sk\u002eabcdef`, `\u0073\u006b-abcde`, `\u0073k\u002dabcde\u0067`, `\`, `\u`, `\u00`,
+		`\u007`, `\u0073`, `a\nb\tc "error" \u003cb\u003e \u00e9`, "service.exampl", strings.Repeat(`\`, 100), strings.Repeat("sk-", 100),
 	} {
 		if got := c.Cover(text); got != text {
 			t.Errorf("%q became %q", text, got)
@@ -130,7 +130,8 @@ func TestTheSecretsOfAllAccountsAreCovered(t *testing.T) {
 	}{
 		{"at first", first, "x--xxx"},
 		{"after a key was replaced and an account removed", second, "xx-xxx"},
-		{"after the same change was read again", NewSecrets([]Secret{"sk-second-key", "sk-other-key"}, []*url.URL{base("north.example")}, second), "xx-xxx"},
+		{"after the same change was read again", NewSecrets([]Secret{"sk-second-key", "sk-other-key"}, []*url.URL{base("north.example")},
+			second), "xx-xxx"},
 		{"after another change", third, "xxxxxx"},
 		{"after a hundred changes", many, "------"},
 	} {

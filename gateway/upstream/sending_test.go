@@ -44,14 +44,16 @@ func TestTheBodyIsReadNoMore(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base := earlyAnswer(t, tt.answer)
-			u := New(Config{URL: base, ConnectTimeout: time.Minute, HeaderTimeout: time.Minute, IdleTimeout: time.Minute, DrainTime: time.Minute, Now: time.Now, Surplus: func() {}})
+			u := New(Config{URL: base, ConnectTimeout: time.Minute, HeaderTimeout: time.Minute, IdleTimeout: time.Minute, DrainTime: time.Minute,
+				Now: time.Now, Surplus: func() {}})
 			defer u.Close()
 			listener := &holding{began: make(chan struct{}), goOn: make(chan struct{})}
 			x := &Exchange{Sent: time.Now(), Client: context.Background(), Listener: listener}
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
-				answer, err := u.RoundTrip(httptest.NewRequest(http.MethodPost, base.String(), bytes.NewReader(make([]byte, 8<<20))).WithContext(WithExchange(context.Background(), x)))
+				answer, err := u.RoundTrip(httptest.NewRequest(http.MethodPost, base.String(), bytes.NewReader(make([]byte, 8<<20))).
+					WithContext(WithExchange(context.Background(), x)))
 				if (err == nil) != (tt.answer != "") {
 					t.Error("Do: ", err)
 					return

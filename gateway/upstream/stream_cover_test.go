@@ -19,7 +19,8 @@ func TestTheKeyIsCoveredAcrossPieces(t *testing.T) {
 			text.WriteString("data:")
 			want.WriteString("data:")
 			for range rapid.IntRange(0, 60).Draw(t, "parts") {
-				part := rapid.SampledFrom([]string{"水", "s", "sk-", `\`, `\\`, "abc", "\xff", key, `\u0073\u006B-abcdef`, `sk\u002dabcdef`}).Draw(t, "part")
+				part := rapid.SampledFrom([]string{"水", "s", "sk-", `\`, `\\`, "abc", "\xff", key, `\u0073\u006B-abcdef`, `sk\u002dabcdef`}).
+					Draw(t, "part")
 				if strings.HasSuffix(part, "abcdef") {
 					part = "|" + part
 				}
@@ -59,7 +60,8 @@ func TestTheKeyIsCoveredAcrossPieces(t *testing.T) {
 func TestTheKeyIsCoveredInPiecesOfWhatWaited(t *testing.T) {
 	c := secretsOf(t, "sk-abcdef")
 	for size := len(`\u0073k-abcdef`); size < 60; size++ {
-		f := NewStream(io.NopCloser(strings.NewReader("data:a\n\ndata:"+strings.Repeat("x", 30)+`sk-abcdef, \u0073k-abcdef`+strings.Repeat("y", 30))), c, nil)
+		f := NewStream(io.NopCloser(strings.NewReader("data:a\n\ndata:"+strings.Repeat("x", 30)+`sk-abcdef, \u0073k-abcdef`+
+			strings.Repeat("y", 30))), c, nil)
 		n, err := f.Read(make([]byte, 4096))
 		rest, _ := io.ReadAll(&small{f, size})
 		want := "data:" + strings.Repeat("x", 30) + "*********, " + strings.Repeat("*", 14) + strings.Repeat("y", 30)
@@ -82,14 +84,16 @@ func TestTheAddressInALongError(t *testing.T) {
 	cover := covering(secretsOf(t, "sk-abcdef"))
 	var got string
 	for _, piece := range []string{
-		"data:service.example\n\n", "id:1\ndata:service.example\nevent: error\ndata:", "service.example", "and service.example\n\n", "data:service.example\n\n",
+		"data:service.example\n\n", "id:1\ndata:service.example\nevent: error\ndata:", "service.example", "and service.example\n\n",
+		"data:service.example\n\n",
 	} {
 		whole := []byte(piece)
 		cover(whole)
 		got += string(whole)
 	}
 	stars := strings.Repeat("*", len("service.example"))
-	if want := "data:service.example\n\nid:1\ndata:" + stars + "\nevent: error\ndata:" + stars + "and " + stars + "\n\ndata:service.example\n\n"; got != want {
+	if want := "data:service.example\n\nid:1\ndata:" + stars + "\nevent: error\ndata:" + stars + "and " + stars +
+		"\n\ndata:service.example\n\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -101,7 +105,8 @@ func covering(c *Secrets) func([]byte) {
 }
 
 func BenchmarkCoverFrame(b *testing.B) {
-	frame := []byte("id:7\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\" river\",\"role\":\"assistant\"},\"finish_reason\":\"null\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":7,\"total_tokens\":27},\"request_id\":\"7f3c\"}\n\n")
+	frame := []byte("id:7\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":\" " +
+		"river\",\"role\":\"assistant\"},\"finish_reason\":\"null\"}]},\"usage\":{\"input_tokens\":20,\"output_tokens\":7,\"total_tokens\":27},\"request_id\":\"7f3c\"}\n\n")
 	cover := covering(secretsOf(b, "sk-0123456789abcdef0123456789abcdef"))
 	b.SetBytes(int64(len(frame)))
 	for b.Loop() {

@@ -53,7 +53,8 @@ func ParseTunnel(proxy Secret, direct string) (*Tunnel, error) {
 // addressOf reads the URL of a proxy; nil: it is not one.
 func addressOf(proxy Secret) *url.URL {
 	u, err := url.Parse(proxy.Reveal())
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery+u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" ||
+		u.RawQuery+u.Fragment != "" {
 		return nil
 	}
 	return u
@@ -170,13 +171,19 @@ func (t *Tunnel) dial(ctx context.Context, address string) (net.Conn, error) {
 // close the connection.
 func (t *Tunnel) open(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
 	if t.proxy.Scheme == "https" {
-		secure := tls.Client(conn, t.trusting(&tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.proxy.Hostname(), NextProtos: []string{"http/1.1"}}))
+		secure := tls.Client(conn, t.trusting(&tls.Config{
+			MinVersion: tls.VersionTLS12, ServerName: t.proxy.Hostname(),
+			NextProtos: []string{"http/1.1"},
+		}))
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, err
 		}
 		conn = secure
 	}
-	connect := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {"sluice"}}}
+	connect := &http.Request{
+		Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
+		Header: http.Header{"User-Agent": {"sluice"}},
+	}
 	if user := t.current().User; user != nil {
 		password, _ := user.Password()
 		connect.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))

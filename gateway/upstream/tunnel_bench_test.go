@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// servePart is a process of its own: the service, a proxy, or a relay that passes bytes on and knows nothing of them. It prints its address, and
-// ends with its standard input.
+// servePart is a process of its own: the service, a proxy, or a relay that passes bytes on and knows nothing of them. It prints its
+// address, and ends with its standard input.
 func servePart(part, to string) {
 	var listener net.Listener
 	if part == "service" {
@@ -101,8 +101,8 @@ func ownCPU() time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// BenchmarkTunnel is a request on a kept connection with TLS to the service: directly, through a relay that only passes bytes on, and through a
-// proxy. Each is a process of its own, so cpu-ns/op is what a request takes here.
+// BenchmarkTunnel is a request on a kept connection with TLS to the service: directly, through a relay that only passes bytes on, and
+// through a proxy. Each is a process of its own, so cpu-ns/op is what a request takes here.
 func BenchmarkTunnel(b *testing.B) {
 	certificate := httptest.NewTLSServer(nil) // the same as each has
 	b.Cleanup(certificate.Close)

@@ -73,7 +73,9 @@ func ask(t testing.TB, c *Client, address string) (string, error) {
 
 // Through a proxy the service is reached under TLS from end to end, on connections that are kept.
 func TestTheServiceIsReachedThroughAProxy(t *testing.T) {
-	service := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, "served ", r.URL.Path) }))
+	service := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprint(w, "served ", r.URL.Path)
+	}))
 	t.Cleanup(service.Close)
 	plain := httptest.NewServer(service.Config.Handler)
 	t.Cleanup(plain.Close)
@@ -85,7 +87,8 @@ func TestTheServiceIsReachedThroughAProxy(t *testing.T) {
 		{about: "a plain proxy", service: "https://example.com", connects: "CONNECT example.com:443"},
 		{about: "a proxy under TLS", service: "https://example.com:8443", connects: "CONNECT example.com:8443", secure: true},
 		{about: "a plain service", service: "http://example.com", connects: "CONNECT example.com:80", plain: true},
-		{about: "a plain service behind a proxy under TLS", service: "http://example.com", connects: "CONNECT example.com:80", secure: true, plain: true},
+		{about: "a plain service behind a proxy under TLS", service: "http://example.com", connects: "CONNECT example.com:80", secure: true,
+			plain: true},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
 			to := service.Listener.Addr().String()
@@ -227,7 +230,8 @@ func TestTheDirectWay(t *testing.T) {
 			t.Errorf("%s without %q: %v", tt.address, tt.direct, got)
 		}
 	}
-	for _, text := range []Secret{"proxy.example:3128", "socks5://proxy.example", "http://", "http://proxy.example/path", "http://proxy.example?x=1", "://"} {
+	for _, text := range []Secret{"proxy.example:3128", "socks5://proxy.example", "http://", "http://proxy.example/path",
+		"http://proxy.example?x=1", "://"} {
 		if _, err := ParseTunnel(text, ""); !errors.Is(err, ErrProxy) {
 			t.Errorf("%s: %v", text.Reveal(), err)
 		}
@@ -247,8 +251,8 @@ func guardedBy(t *testing.T, g Guard, address string) (string, error) {
 	return string(text), err
 }
 
-// Through a proxy, too, an address that others chose is judged before anybody connects to it: the proxy is told the very address that passed,
-// and no name that may lead elsewhere a moment later. What is not public is not told at all.
+// Through a proxy, too, an address that others chose is judged before anybody connects to it: the proxy is told the very address that
+// passed, and no name that may lead elsewhere a moment later. What is not public is not told at all.
 func TestAProxyIsToldTheAddressThatWasJudged(t *testing.T) {
 	service := httptest.NewTLSServer(serve([]byte("served")))
 	t.Cleanup(service.Close)
@@ -259,22 +263,26 @@ func TestAProxyIsToldTheAddressThatWasJudged(t *testing.T) {
 		heard          any // nil: nothing
 		guarded        bool
 	}{
-		{about: "a public name", address: "https://a.example.com/", leads: []string{"93.184.216.34", "10.0.0.1"}, heard: "CONNECT 93.184.216.34:443"},
+		{about: "a public name", address: "https://a.example.com/", leads: []string{"93.184.216.34", "10.0.0.1"},
+			heard: "CONNECT 93.184.216.34:443"},
 		{about: "a public address", address: "https://93.184.216.34:8443/", heard: "CONNECT 93.184.216.34:8443"},
 		{about: "a private name", address: "https://a.example.com/", leads: []string{"10.0.0.1"}, guarded: true},
 		{about: "a private address", address: "https://10.0.0.1/", guarded: true},
-		{about: "a listed network", address: "https://a.example.com/", leads: []string{"10.0.0.1"}, networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, heard: "CONNECT 10.0.0.1:443"},
+		{about: "a listed network", address: "https://a.example.com/", leads: []string{"10.0.0.1"},
+			networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, heard: "CONNECT 10.0.0.1:443"},
 		{about: "an address of metadata", address: "https://a.example.com/", leads: []string{"169.254.169.254"}, guarded: true},
 		{about: "this machine", address: "https://127.0.0.1:1/", guarded: true},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
 			proxy := upstreamtest.NewProxy(t, service.Listener.Addr().String(), false)
-			g := Guard{Networks: tt.networks, Tunnel: tunnelBy(t, proxy.URL, "", service.Certificate()), Resolver: upstreamtest.Resolver(t, tt.leads...)}
+			g := Guard{Networks: tt.networks, Tunnel: tunnelBy(t, proxy.URL, "", service.Certificate()),
+				Resolver: upstreamtest.Resolver(t, tt.leads...)}
 			text, err := guardedBy(t, g, tt.address)
 			if heard := proxy.Heard.Load(); heard != tt.heard {
 				t.Errorf("the proxy was asked for %v", heard)
 			}
-			if _, judged := errors.AsType[*tls.CertificateVerificationError](err); tt.heard != nil && text != "served" && !judged || IsGuarded(err) != tt.guarded {
+			if _, judged := errors.AsType[*tls.CertificateVerificationError](err); tt.heard != nil && text != "served" && !judged ||
+				IsGuarded(err) != tt.guarded {
 				t.Errorf("%q %v", text, err)
 			}
 		})

@@ -46,7 +46,9 @@ func (u *Reports) past(ctx context.Context, a *Asker, now time.Time) (p pastUse,
 	_, keys := asks(a.Query, "keys")
 	_, kinds := asks(a.Query, "kinds")
 	if kinds && !by.HasKinds() {
-		return p, done, &ErrQuery{fmt.Sprintf("kinds: given beside by=%s, allowed without it: the ledger has kinds by day, model and endpoint only", by)}
+		return p, done, &ErrQuery{
+			fmt.Sprintf("kinds: given beside by=%s, allowed without it: the ledger has kinds by day, model and endpoint only", by),
+		}
 	}
 	if own := a.Team.Key(a.Key) != nil; tags || keys || own || days != nil {
 		done, err = u.inTurn(ctx, a.Team.ID, func(ctx context.Context) (err error) {
@@ -64,7 +66,8 @@ func (u *Reports) past(ctx context.Context, a *Asker, now time.Time) (p pastUse,
 	}
 	switch {
 	case errors.Is(err, limit.ErrRows):
-		err = &ErrQuery{fmt.Sprintf("days: given %d with more than %d rows of a day, a model and an endpoint, allowed %[2]d: ask for fewer days", len(days), ledgerRows)}
+		err = &ErrQuery{fmt.Sprintf("days: given %d with more than %d rows of a day, a model and an endpoint, allowed %[2]d: ask for fewer days",
+			len(days), ledgerRows)}
 	case err != nil:
 		err = fmt.Errorf("%w: %w", ErrLedger, err)
 	}

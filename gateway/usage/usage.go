@@ -27,8 +27,9 @@ type usageBody struct {
 	Limits     []limit.StandingEntry `json:"limits"`
 	Concurrent usageCount            `json:"concurrent"`
 	OpenTasks  usageTasks            `json:"open_tasks"`
-	Tags       []usageTag            `json:"tags,omitzero"` // of the tag's values, the largest used part first; absent unless the query has tags
-	Keys       []usageKey            `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
+	// of the tag's values, the largest used part first; absent unless the query has tags
+	Tags []usageTag `json:"tags,omitzero"`
+	Keys []usageKey `json:"keys,omitzero"` // of the key that asks, if it has limits; of all keys of the team if the query has keys
 	// Ledger is the team's use by day, model, endpoint and unit, or with by by day, tag or key, and unit, or with kinds by kind; absent unless
 	// the query names days.
 	Ledger []limit.Entry `json:"ledger,omitzero"`
@@ -122,7 +123,8 @@ func (u *Reports) Report(ctx context.Context, a *Asker) (text []byte, done func(
 		return nil, done, err
 	}
 	body := usageBody{
-		RequestID: a.ID, Team: a.Team.ID, Models: allOr(a.Team.Models), Endpoints: endpointsOf(a.Team), Limits: make([]limit.StandingEntry, len(report.Limits)),
+		RequestID: a.ID, Team: a.Team.ID, Models: allOr(a.Team.Models), Endpoints: endpointsOf(a.Team),
+		Limits:     make([]limit.StandingEntry, len(report.Limits)),
 		Concurrent: countOf(u.loads.InFlight(a.Team)),
 		OpenTasks:  usageTasks{countOf(report.Tasks, int64(a.Team.OpenTasks)), u.openTasks(ctx, a.Team.ID)},
 		Tags:       past.tags,

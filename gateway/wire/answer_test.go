@@ -16,7 +16,8 @@ func TestErrorBodyBeginsWithTheCode(t *testing.T) {
 
 // Two clients that are refused at the same moment need not return at the same moment, however short the wait is.
 func TestRetryAfterIsSpread(t *testing.T) {
-	for after, want := range map[time.Duration][2]int{0: {0, 1}, time.Second: {1, 2}, 3 * time.Second: {3, 4}, 20 * time.Second: {20, 24}, time.Hour: {3600, 3660}} {
+	for after, want := range map[time.Duration][2]int{0: {0, 1}, time.Second: {1, 2}, 3 * time.Second: {3, 4}, 20 * time.Second: {20, 24},
+		time.Hour: {3600, 3660}} {
 		if got := [2]int{RetryAfter(after, 0), RetryAfter(after, 0.999999)}; got != want {
 			t.Errorf("after %v: %v, want %v", after, got, want)
 		}

@@ -8,7 +8,8 @@ func TestABearerIsOneKey(t *testing.T) {
 		values []string
 		want   string
 	}{
-		{[]string{"Bearer key"}, "key"}, {[]string{"bEARER key"}, "key"}, {nil, ""}, {[]string{"Bearer a", "Bearer b"}, ""}, {[]string{"Basic key"}, ""}, {[]string{"key"}, ""},
+		{[]string{"Bearer key"}, "key"}, {[]string{"bEARER key"}, "key"}, {nil, ""}, {[]string{"Bearer a", "Bearer b"}, ""},
+		{[]string{"Basic key"}, ""}, {[]string{"key"}, ""},
 		{[]string{"Bearer a b"}, ""}, {[]string{"Bearer a\tb"}, ""}, {[]string{"Bearer  a"}, ""}, {[]string{"Bearer a,b"}, ""},
 	} {
 		if got := Bearer(tt.values); got != tt.want {

@@ -90,7 +90,8 @@ func TestBuffersAreDropped(t *testing.T) {
 }
 
 func TestRounded(t *testing.T) {
-	for size, want := range map[int64]int64{1: 1, 16: 16, 17: 18, 1 << 20: 1 << 20, 1<<20 + 1: 9 << 17, 13<<20 + 200: 14 << 20, 64<<20 + 1: 72 << 20} {
+	for size, want := range map[int64]int64{1: 1, 16: 16, 17: 18, 1 << 20: 1 << 20, 1<<20 + 1: 9 << 17, 13<<20 + 200: 14 << 20,
+		64<<20 + 1: 72 << 20} {
 		if got := rounded(size); got != want {
 			t.Errorf("%d is rounded to %d, want %d", size, got, want)
 		}

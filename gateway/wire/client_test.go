@@ -86,8 +86,8 @@ func TestPreferredWait(t *testing.T) {
 	}{
 		{"wait=0", 0, true}, {"wait=10", 10 * time.Second, true}, {"wait=60", time.Minute, true}, {"wait=61", time.Minute, true},
 		{"wait=2147483648", time.Minute, true}, {"wait=99999999999999999999", time.Minute, true},
-		{`Wait = "5"`, 5 * time.Second, true}, {"respond-async, wait=7; x=y", 7 * time.Second, true}, {"respond-async\nwait=8", 8 * time.Second, true},
-		{"wait=3, wait=9", 3 * time.Second, true},
+		{`Wait = "5"`, 5 * time.Second, true}, {"respond-async, wait=7; x=y", 7 * time.Second, true},
+		{"respond-async\nwait=8", 8 * time.Second, true}, {"wait=3, wait=9", 3 * time.Second, true},
 		{"", 0, false}, {"wait", 0, false}, {"wait=", 0, false}, {"wait=soon", 0, false}, {"wait=-1", 0, false}, {"wait=1.5", 0, false},
 		{"wait=1e1", 0, false}, {"waiting=5", 0, false}, {"respond-async", 0, false},
 	} {
@@ -100,8 +100,9 @@ func TestPreferredWait(t *testing.T) {
 
 func TestServerTiming(t *testing.T) {
 	for own, want := range map[time.Duration]string{
-		0: "0.0", 49 * time.Microsecond: "0.0", 50 * time.Microsecond: "0.1", 1240 * time.Microsecond: "1.2", 999_960 * time.Microsecond: "1000.0",
-		-time.Second: "0.0",
+		0: "0.0", 49 * time.Microsecond: "0.0", 50 * time.Microsecond: "0.1", 1240 * time.Microsecond: "1.2",
+		999_960 * time.Microsecond: "1000.0",
+		-time.Second:               "0.0",
 	} {
 		if got := ServerTiming(own, 0); got != "sluice;dur="+want {
 			t.Errorf("%v is written as %s, want %s", own, got, want)

@@ -230,7 +230,8 @@ func (c *Connections) state() error {
 	if c.config.Setting != "" {
 		bound = c.config.Setting + " is " + bound
 	}
-	return fmt.Errorf("%s listener: %s, and one address may have %d; reached within the last minute; since the start %d idle connections made room for new ones, and %d new ones were closed",
+	return fmt.Errorf("%s listener: %s, and one address may have %d; reached within the last minute; since the start %d idle connections "+
+		"made room for new ones, and %d new ones were closed",
 		c.config.Listener, bound, c.ofOne(), c.ended, c.closed)
 }
 

@@ -89,7 +89,8 @@ func TestOneAddressHasAQuarter(t *testing.T) {
 	if n := strings.Count(log.String(), "too many connections"); n != 1 {
 		t.Errorf("the log has %d lines within a minute:\n%s", n, log.String())
 	}
-	const want = "public listener: SLUICE_MAX_CONNECTIONS is 8, and one address may have 2; reached within the last minute; since the start 0 idle connections made room for new ones, and 4 new ones were closed"
+	const want = "public listener: SLUICE_MAX_CONNECTIONS is 8, and one address may have 2; reached within the last minute; since the " +
+		"start 0 idle connections made room for new ones, and 4 new ones were closed"
 	if got := fmt.Sprint(c.state()); got != want {
 		t.Errorf("readiness says %q, want %q", got, want)
 	}
@@ -104,7 +105,8 @@ func TestOneAddressHasAQuarter(t *testing.T) {
 func TestTheLongestIdleConnectionMakesRoom(t *testing.T) {
 	c := bounded(8)
 	var conns []*from
-	for _, address := range []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.2:2", "192.0.2.3:1", "192.0.2.3:2", "192.0.2.4:1", "192.0.2.4:2", "192.0.2.5:1"} {
+	for _, address := range []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.2:2", "192.0.2.3:1", "192.0.2.3:2", "192.0.2.4:1", "192.0.2.4:2",
+		"192.0.2.5:1"} {
 		conn, ended := c.entered(address)
 		if ended != nil {
 			t.Fatalf("%s: another was closed", address)
@@ -179,7 +181,8 @@ func TestATrustedProxyMayHaveAll(t *testing.T) {
 	c := bounded(8, netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::7/128"))
 	var first *from
 	for n, address := range []string{
-		"10.1.2.3:1000", "10.1.2.3:1001", "10.1.2.3:1002", "[::ffff:10.1.2.3]:1003", "[2001:db8::7]:1000", "[2001:db8::7]:1001", "[2001:db8::7]:1002",
+		"10.1.2.3:1000", "10.1.2.3:1001", "10.1.2.3:1002", "[::ffff:10.1.2.3]:1003", "[2001:db8::7]:1000", "[2001:db8::7]:1001",
+		"[2001:db8::7]:1002",
 	} {
 		conn, ended := c.entered(address)
 		if ended != nil {

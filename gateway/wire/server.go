@@ -7,10 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -39,7 +41,10 @@ func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 
 // Listen opens the public listener. Its keep-alive probes free the connection of a client that lost power, within a minute.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
-	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 3}}
+	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second,
+		Count: 3,
+	}}
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -124,6 +129,60 @@ func Inbound(h http.Header) {
 // Exposed are the headers that a page in a browser may read. Content-Type and a few more need no mention. Headers of a page that
 // Sluice does not know are not sent to the service.
 var Exposed = strings.Join([]string{
-	"Sluice-Request-Id", "X-Request-Id", "Request-Id", "Sluice-Refusal", "Sluice-Scope", "Sluice-Task", "Sluice-Held", "Sluice-Warning", "Sluice-Shadow", "Server-Timing",
+	"Sluice-Request-Id", "X-Request-Id", "Request-Id", "Sluice-Refusal", "Sluice-Scope", "Sluice-Task", "Sluice-Held", "Sluice-Warning",
+	"Sluice-Shadow", "Server-Timing",
 	"Preference-Applied", "Retry-After", "RateLimit", "RateLimit-Policy", "Cache-Status", "Age", "Allow", "WWW-Authenticate", "X-Should-Retry",
 }, ", ")
+
+// Values makes the values of a header, several with one allocation. net/http and wrappers of an answer may keep them longer than the
+// request lasts, so they are not reused. The zero Values is ready for use.
+type Values struct{ free []string }
+
+// One returns a list of one value, as a header has it.
+func (v *Values) One(value string) []string {
+	if len(v.free) == 0 {
+		v.free = make([]string, 8) // as many as the answer to a team with limits has
+	}
+	list := v.free[:1:1]
+	list[0], v.free = value, v.free[1:]
+	return list
+}
+
+// Fields is a header whose values are allocated together.
+type Fields struct {
+	http.Header
+	Room *Values
+}
+
+// Put sets a field, whose name MUST be in net/http's canonical form.
+func (f Fields) Put(name, value string) { f.Header[name] = f.Room.One(value) }
+
+// Copy copies a field that has exactly one value, by its canonical name. With two values, the reader might take either.
+func (f Fields) Copy(from http.Header, name string) {
+	if values := from[name]; len(values) == 1 {
+		f.Put(name, values[0])
+	}
+}
+
+// SetLength sets Content-Length if the length is known, so that the answer is framed for the client as the service framed it.
+func (v *Values) SetLength(answer *http.Response) {
+	if answer.ContentLength >= 0 {
+		answer.Header["Content-Length"] = v.One(strconv.FormatInt(answer.ContentLength, 10))
+	}
+}
+
+// SetRetry tells the client to wait a moment if the service refuses for now and does not say for how long.
+func (v *Values) SetRetry(status int, h http.Header) {
+	refuses := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+	if refuses && h["Retry-After"] == nil {
+		h["Retry-After"] = v.One(strconv.Itoa(RetryAfter(time.Second, rand.Float64())))
+	}
+}
+
+// First is the first value of a field; empty: the field has none.
+func First(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}

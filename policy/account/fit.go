@@ -17,7 +17,8 @@ import (
 // team without an account, a model that no account serves. unknown are the teams that accounts name and the file
 // lacks: they are wrong only if the directory lacks them, too.
 func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown strictyaml.Faults) {
-	if !accounts.NoFile && len(file.Account) > 0 && slices.ContainsFunc(accounts.List, func(a *teams.Account) bool { return a.Limits != nil }) {
+	if !accounts.NoFile && len(file.Account) > 0 && slices.ContainsFunc(accounts.List,
+		func(a *teams.Account) bool { return a.Limits != nil }) {
 		faults = append(faults, strictyaml.Fault{
 			Field: "account", Text: "the account has rates in the teams file and in the accounts file", Allowed: "only in the accounts file",
 		})
@@ -33,7 +34,10 @@ func Fit(accounts *teams.Accounts, file *teams.File) (faults, unknown strictyaml
 	}
 	for _, field := range slices.Sorted(maps.Keys(named)) {
 		if p := named[field]; !servePattern(accounts.List, p) {
-			faults = append(faults, strictyaml.Fault{Field: field, Text: "no account serves " + string(p), Allowed: "a model that is among the models of an account"})
+			faults = append(faults, strictyaml.Fault{
+				Field: field, Text: "no account serves " + string(p),
+				Allowed: "a model that is among the models of an account",
+			})
 		}
 	}
 	return faults, unknownTeams(accounts, file)
@@ -54,7 +58,8 @@ func unpriced(accounts *teams.Accounts, file *teams.File) (all []string) {
 		}
 		for _, p := range models {
 			if missing := file.Prices.Missing(p, math.MaxInt); missing != "" && spends(a) {
-				all = append(all, "account "+a.ID+" has a spend quota and no single "+missing+" covers "+string(p)+": it does not serve models without a price")
+				all = append(all, "account "+a.ID+" has a spend quota and no single "+missing+" covers "+string(p)+
+					": it does not serve models without a price")
 			}
 		}
 	}
@@ -127,7 +132,8 @@ func fitTeam(accounts *teams.Accounts, file *teams.File, team *teams.Team) (faul
 	for _, p := range modelsOf(team) {
 		if !servePattern(serve, policy.Pattern(file.Resolve(string(p)))) {
 			faults = append(faults, strictyaml.Fault{
-				Text: "team " + team.ID + " may use " + string(p) + ", which no account of it serves", Allowed: "a model that is among the models of its accounts",
+				Text:    "team " + team.ID + " may use " + string(p) + ", which no account of it serves",
+				Allowed: "a model that is among the models of its accounts",
 			})
 		}
 	}

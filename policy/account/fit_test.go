@@ -26,7 +26,8 @@ func TestFit(t *testing.T) {
 			prices: [{model: "*", image: 1}, {model: "llm-*", image: 1}], catalogue: [llm-plus], aliases: {big: llm-max}}`},
 		{
 			about: "models that no account of the team serves",
-			teams: `{teams: [{id: search, models: ["llm-*", "text-*", code]}, {id: ads, models: ["llm-*", llm-plus]}, {id: off, disabled: true, models: [code]}]}`,
+			teams: `{teams: [{id: search, models: ["llm-*", "text-*", code]}, {id: ads, models: ["llm-*", llm-plus]}, {id: off, disabled: true,` +
+				` models: [code]}]}`,
 			faults: []string{
 				"team search may use code, which no account of it serves, allowed: a model that is among the models of its accounts",
 				"team search may use text-*, which no account of it serves, allowed: a model that is among the models of its accounts",
@@ -52,7 +53,8 @@ func TestFit(t *testing.T) {
 			faults: []string{"team ads has no account: none that serves it is in eu or us, allowed: an account that serves the team"},
 		},
 		{
-			about: "a team without an account", accounts: `{accounts: [{id: own, key_file: c, teams: [ads]}]}`, teams: `{teams: [{id: search}, {id: ads}]}`,
+			about: "a team without an account", accounts: `{accounts: [{id: own, key_file: c, teams: [ads]}]}`,
+			teams:  `{teams: [{id: search}, {id: ads}]}`,
 			faults: []string{"team search has no account: every account names other teams, allowed: an account that serves the team"},
 		},
 		{
@@ -61,10 +63,12 @@ func TestFit(t *testing.T) {
 			faults: []string{"account: the account has rates in the teams file and in the accounts file, allowed: only in the accounts file"},
 		},
 		{
-			about: "rates in one file", accounts: `{accounts: [{id: a, key_file: a, rates: [{requests: {per: 1s, limit: 5}}]}]}`, teams: `{teams: []}`,
+			about: "rates in one file", accounts: `{accounts: [{id: a, key_file: a, rates: [{requests: {per: 1s, limit: 5}}]}]}`,
+			teams: `{teams: []}`,
 		},
 		{
-			about: "unknown teams", teams: `{teams: [{id: search}]}`, accounts: `{accounts: [{id: a, key_file: a}, {id: b, key_file: b, teams: [serach, shop]}]}`,
+			about: "unknown teams", teams: `{teams: [{id: search}]}`,
+			accounts: `{accounts: [{id: a, key_file: a}, {id: b, key_file: b, teams: [serach, shop]}]}`,
 			unknown: []string{
 				"accounts[1].teams[0]: no team is called serach (meant search?), allowed: the ids of teams",
 				"accounts[1].teams[1]: no team is called shop, allowed: the ids of teams",
@@ -103,7 +107,8 @@ func lines(faults strictyaml.Faults) (all []string) {
 
 // Without an accounts file the teams file's rates are the account's, and all that can be missing is a region.
 func TestFitWithoutAccountsFile(t *testing.T) {
-	file, err := teams.Parse([]byte(`{teams: [{id: search, models: [code]}, {id: ads, regions: [eu]}], account: [{requests: {per: 1s, limit: 5}}]}`))
+	file, err := teams.Parse([]byte(`{teams: [{id: search, models: [code]}, {id: ads, regions: [eu]}], account: [{requests: {per: 1s,` +
+		` limit: 5}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,12 +138,14 @@ accounts:
 		{about: "all that a team's account serves", teams: `{teams: [{id: search}, {id: ads}, {id: off, disabled: true}]}`, want: []string{
 			"team ads gets no new work, because each account that serves it has weight 0",
 		}},
-		{about: "a model", teams: `{teams: [{id: search, models: ["gen2.6-image", llm-max, code, big]}], aliases: {big: text-max}}`, want: []string{
-			"team search gets no new work with big, because each of its accounts that serves that has weight 0",
-			"team search gets no new work with gen2.6-image, because each of its accounts that serves that has weight 0",
-			"aliases.big: text-max gets no new work, because each account that serves it has weight 0",
-		}},
-		{about: "models of the file", teams: `{teams: [{id: search}], catalogue: [llm-plus, gen2.6-image], prices: [{model: "gen2.6-*", image: 1}]}`, want: []string{
+		{about: "a model", teams: `{teams: [{id: search, models: ["gen2.6-image", llm-max, code, big]}], aliases: {big: text-max}}`,
+			want: []string{
+				"team search gets no new work with big, because each of its accounts that serves that has weight 0",
+				"team search gets no new work with gen2.6-image, because each of its accounts that serves that has weight 0",
+				"aliases.big: text-max gets no new work, because each account that serves it has weight 0",
+			}},
+		{about: "models of the file", teams: `{teams: [{id: search}], catalogue: [llm-plus, gen2.6-image], prices: [{model: "gen2.6-*",` +
+			` image: 1}]}`, want: []string{
 			"catalogue[1]: gen2.6-image gets no new work, because each account that serves it has weight 0",
 		}},
 	} {

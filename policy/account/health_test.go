@@ -303,7 +303,8 @@ func TestStanding(t *testing.T) {
 	if !s.Begin("llm-max", at(31)) {
 		t.Error("no probe")
 	}
-	check("others wait for a probe", 3, 31.5, account.Standing{State: account.Cooling, Why: "Throttling", Since: at(1), Cooling: []account.Rest{{Model: "llm-max", Until: at(32.5)}}})
+	check("others wait for a probe", 3, 31.5, account.Standing{State: account.Cooling, Why: "Throttling", Since: at(1),
+		Cooling: []account.Rest{{Model: "llm-max", Until: at(32.5)}}})
 	s.End("llm-max", at(31), at(32), refused)
 	s.End("llm-max", at(31), at(33), account.Verdict{Outcome: account.Refused, Why: "Arrearage"})
 	check("it is out", 0, 90, account.Standing{State: account.Out, Why: "Arrearage", Since: at(32)})
@@ -397,7 +398,8 @@ func (m *model) begins() {
 func (m *model) ends(i int) {
 	began := m.open[i]
 	m.open = append(m.open[:i], m.open[i+1:]...)
-	m.End("llm-max", began, m.now, []account.Verdict{worked, throttled, throttledFor(m.random.IntN(100)), refused, nothing, faulted, unpaid}[m.random.IntN(7)])
+	m.End("llm-max", began, m.now, []account.Verdict{worked, throttled, throttledFor(m.random.IntN(100)), refused, nothing, faulted,
+		unpaid}[m.random.IntN(7)])
 	if began.Equal(m.probe) {
 		m.probe = time.Time{}
 	}

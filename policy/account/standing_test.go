@@ -15,10 +15,13 @@ func TestLineOfAStanding(t *testing.T) {
 	}{
 		{Standing{State: OK, Weight: 1, Key: "…f00d"}, false, "ok; weight 1, 0 in flight, key …f00d"},
 		{Standing{State: Draining, InFlight: 2, Key: "…"}, false, "draining; weight 0, 2 in flight, key …"},
-		{Standing{State: Out, Since: at, Why: "Arrearage", Weight: 3, Key: "…f00d"}, true, "out since 2026-11-26T00:20:00Z: Arrearage; weight 3, 0 in flight, key …f00d"},
+		{Standing{State: Out, Since: at, Why: "Arrearage", Weight: 3, Key: "…f00d"}, true,
+			"out since 2026-11-26T00:20:00Z: Arrearage; weight 3, 0 in flight, key …f00d"},
 		{
-			Standing{State: Cooling, Since: at, Why: "Throttling", Weight: 1, Key: "…", Cooling: []Rest{{"a", at.Add(time.Second)}, {"b\nreadyz: ok", at.Add(time.Minute)}}},
-			true, `cooling since 2026-11-26T00:20:00Z: Throttling; "a" until 2026-11-26T00:20:01Z; "b\nreadyz: ok" until 2026-11-26T00:21:00Z; weight 1, 0 in flight, key …`,
+			Standing{State: Cooling, Since: at, Why: "Throttling", Weight: 1, Key: "…",
+				Cooling: []Rest{{"a", at.Add(time.Second)}, {"b\nreadyz: ok", at.Add(time.Minute)}}},
+			true, `cooling since 2026-11-26T00:20:00Z: Throttling; "a" until 2026-11-26T00:20:01Z; "b\nreadyz: ok" until 2026-11-26T00:21:00Z; ` +
+				`weight 1, 0 in flight, key …`,
 		},
 	} {
 		if got := tt.standing.Line(); got != tt.want || tt.standing.IsIll() != tt.ill {

@@ -43,7 +43,8 @@ func TestJudge(t *testing.T) {
 
 		{"throttled", whole(429, "Throttling"), account.Throttled, 0, "Throttling", again},
 		{"by rate", whole(429, "Throttling.RateQuota"), account.Throttled, 0, "Throttling.RateQuota", again},
-		{"by quota, with a wait", after(whole(429, "Throttling.AllocationQuota"), time.Hour), account.Throttled, time.Hour, "Throttling.AllocationQuota", again},
+		{"by quota, with a wait", after(whole(429, "Throttling.AllocationQuota"), time.Hour), account.Throttled, time.Hour,
+			"Throttling.AllocationQuota", again},
 		{"a wait that is over", after(whole(429, "Throttling"), -time.Second), account.Throttled, 0, "Throttling", again},
 		{"429 without a code", whole(429, ""), account.Throttled, 0, "status 429", again},
 		{"429, cut", cut(429, ""), account.Throttled, 0, "status 429", false},
@@ -76,7 +77,8 @@ func TestJudge(t *testing.T) {
 
 // Another account is tried only after the answers that certainly did no work, whatever else an answer says.
 func TestWorkIsNeverDoneTwice(t *testing.T) {
-	codes := []string{"", "InternalError", "InternalError.Timeout", "SystemError", "RequestTimeOut", "ModelUnavailable", "Throttling", "InvalidApiKey"}
+	codes := []string{"", "InternalError", "InternalError.Timeout", "SystemError", "RequestTimeOut", "ModelUnavailable", "Throttling",
+		"InvalidApiKey"}
 	for status := range 600 {
 		for _, code := range codes {
 			for _, complete := range []bool{false, true} {

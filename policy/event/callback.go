@@ -13,7 +13,8 @@ import (
 const mostCallback = 512
 
 var errCallback = errors.New("the id of a hook, and below it a path and a query of at most 512 visible ASCII characters in all, " +
-	`without a host, "." or ".." as a part, also escaped or before ";", "?" or "#", "\" or "#"; in the path no escaped "/", "\", "%" or control character`)
+	`without a host, "." or ".." as a part, also escaped or before ";", "?" or "#", "\" or "#"; in the path no escaped "/", "\",` +
+	` "%" or control character`)
 
 // ReadCallback reads the values of a request's header with its callback, such as "jobs/shots/42?x=1": the hook jobs of
 // its team, and a path below the hook's URL. It returns the text, which is valid for as long as the team has the hook;

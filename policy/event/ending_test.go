@@ -19,8 +19,10 @@ func TestAnEndingsDataHasOneForm(t *testing.T) {
 		want    string
 	}{
 		{"none", nil, false, `,"results":[]}`},
-		{"two", []event.Result{{URL: "https://a/1.png?x=1&y=2", Stored: "/r/1"}, {URL: "https://a/\"2\""}}, true, `,"results":[{"url":"https://a/1.png?x=1&y=2","stored":"/r/1"},{"url":"https://a/\"2\""}],"pending":true}`},
-		{"too many", []event.Result{long, long, long, long, long, long, long, long, long, long, long, long, long, long, long, long}, true, `,"truncated":true,"pending":true}`},
+		{"two", []event.Result{{URL: "https://a/1.png?x=1&y=2", Stored: "/r/1"}, {URL: "https://a/\"2\""}}, true,
+			`,"results":[{"url":"https://a/1.png?x=1&y=2","stored":"/r/1"},{"url":"https://a/\"2\""}],"pending":true}`},
+		{"too many", []event.Result{long, long, long, long, long, long, long, long, long, long, long, long, long, long, long, long}, true,
+			`,"truncated":true,"pending":true}`},
 	} {
 		got := event.Ended([]byte(head+"}"), tt.results, tt.pending)
 		if string(got) != head+tt.want || !json.Valid(got) {

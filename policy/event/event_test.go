@@ -31,7 +31,8 @@ func TestIDsAreReadBack(t *testing.T) {
 	if got := (event.ID{Owner: "search", Millis: 1764172800000, Number: 7}).String(); got != "evt_01KB0E9800003J869JJ1KR4F5B" {
 		t.Error(got)
 	}
-	for _, text := range []string{"", "evt_", "01KB0E9800003J869JJ1KR4F5B", "evt_81KB0E9800003J869JJ1KR4F5B", "evt_01KB0E9800003J869JJ1KR4F5U"} {
+	for _, text := range []string{"", "evt_", "01KB0E9800003J869JJ1KR4F5B", "evt_81KB0E9800003J869JJ1KR4F5B",
+		"evt_01KB0E9800003J869JJ1KR4F5U"} {
 		if _, err := event.ParseID(text, "search"); err != event.ErrID {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -44,12 +45,14 @@ func TestAnEventHasOneForm(t *testing.T) {
 		ID: event.ID{Owner: "search", Millis: 1764172800000}, Type: event.TaskSucceeded, Time: time.UnixMilli(1764172800000), Team: "search",
 		Data: json.RawMessage(`{"task_id":"t1"}`),
 	}
-	want := `{"id":"` + e.ID.String() + `","type":"task.succeeded","timestamp":"2025-11-26T16:00:00.000Z","team":"search","data":{"task_id":"t1"}}`
+	want := `{"id":"` + e.ID.String() + `","type":"task.succeeded","timestamp":"2025-11-26T16:00:00.000Z","team":"search",` +
+		`"data":{"task_id":"t1"}}`
 	if got := string(e.Bytes()); got != want || !json.Valid([]byte(got)) {
 		t.Error(got)
 	}
 	e.Team = event.Operators
-	if got := string(e.Bytes()); got != `{"id":"`+e.ID.String()+`","type":"task.succeeded","timestamp":"2025-11-26T16:00:00.000Z","data":{"task_id":"t1"}}` {
+	if got := string(e.Bytes()); got != `{"id":"`+e.ID.String()+
+		`","type":"task.succeeded","timestamp":"2025-11-26T16:00:00.000Z","data":{"task_id":"t1"}}` {
 		t.Error(got)
 	}
 }

@@ -58,12 +58,14 @@ func TestPathsStandBelowTheURL(t *testing.T) {
 func TestCallbacksNameNoHost(t *testing.T) {
 	hooks := []event.Hook{{ID: "jobs"}, {ID: "audit"}}
 	for text, path := range map[string]string{
-		"jobs": "", "jobs/": "", "jobs/shots/42?x=1": "shots/42?x=1", "jobs?x=1": "?x=1", "jobs/a%20b": "a%20b", "jobs/a//b": "a//b", "jobs/...": "...", "jobs/?a=../b": "?a=../b",
+		"jobs": "", "jobs/": "", "jobs/shots/42?x=1": "shots/42?x=1", "jobs?x=1": "?x=1", "jobs/a%20b": "a%20b", "jobs/a//b": "a//b",
+		"jobs/...": "...", "jobs/?a=../b": "?a=../b",
 		"jobs/a;b=c": "a;b=c", "jobs/...;a": "...;a", "jobs/a..;/b": "a..;/b", "jobs/?a=%2525": "?a=%2525", "jobs/%C3%A4": "%C3%A4",
 	} {
 		got, err := event.ReadCallback([]string{text}, hooks)
 		to := event.Calling(nil, "search", hooks, got)
-		if err != nil || got != text || len(to) != 1 || to[0] != (event.Target{Address: event.Address{Owner: "search", Hook: "jobs"}, Path: path}) {
+		if err != nil || got != text || len(to) != 1 || to[0] != (event.Target{Address: event.Address{Owner: "search", Hook: "jobs"},
+			Path: path}) {
 			t.Errorf("%q: %q, %+v, %v", text, got, to, err)
 		}
 		if again := event.Calling(to, "search", hooks, got); len(again) != 1 {
@@ -75,11 +77,15 @@ func TestCallbacksNameNoHost(t *testing.T) {
 	}
 	for text, word := range map[string]string{
 		"": "jobs, audit", "shots": "jobs, audit", "https://evil.example/": "jobs, audit", "//evil.example": "jobs, audit", "Jobs": "jobs, audit",
-		"jobs//evil.example": "without a host", "jobs/../x": `".."`, "jobs/a/..": `".."`, "jobs/%2e%2E/x": `".."`, "jobs/.": `"."`, "jobs/a%2f..": "512", "jobs/a\\b": "512", "jobs/a#b": "512",
-		"jobs/..;/x": `before ";"`, "jobs/a/..;a=b": `before ";"`, "jobs/%2e%2e;/x": `before ";"`, "jobs/..%3b/x": `before ";"`, "jobs/.;/x": `before ";"`, "jobs/..%3f/x": `"?"`, "jobs/..%23": `"#"`,
-		"jobs/%252e%252e/x": `no escaped "/", "\", "%"`, "jobs/%25252e./x": `"%"`, "jobs/a%25": `"%"`, "jobs/a%252f..": `"%"`, "jobs/%5c..": `"\"`, "jobs/%2F": `escaped "/"`,
+		"jobs//evil.example": "without a host", "jobs/../x": `".."`, "jobs/a/..": `".."`, "jobs/%2e%2E/x": `".."`, "jobs/.": `"."`,
+		"jobs/a%2f..": "512", "jobs/a\\b": "512", "jobs/a#b": "512",
+		"jobs/..;/x": `before ";"`, "jobs/a/..;a=b": `before ";"`, "jobs/%2e%2e;/x": `before ";"`, "jobs/..%3b/x": `before ";"`,
+		"jobs/.;/x": `before ";"`, "jobs/..%3f/x": `"?"`, "jobs/..%23": `"#"`,
+		"jobs/%252e%252e/x": `no escaped "/", "\", "%"`, "jobs/%25252e./x": `"%"`, "jobs/a%25": `"%"`, "jobs/a%252f..": `"%"`,
+		"jobs/%5c..": `"\"`, "jobs/%2F": `escaped "/"`,
 		"jobs/%c0%ae%c0%ae/x": `".."`, "jobs/..%00": "control", "jobs/%0a": "control", "jobs/%7f": "control",
-		"jobs/ a": "512", "jobs/a\n": "512", "jobs/ä": "512", "jobs/%zz": "512", "jobs/a%2": "512", "jobs/?%": "512", "jobs/" + strings.Repeat("x", 508): "512",
+		"jobs/ a": "512", "jobs/a\n": "512", "jobs/ä": "512", "jobs/%zz": "512", "jobs/a%2": "512", "jobs/?%": "512",
+		"jobs/" + strings.Repeat("x", 508): "512",
 	} {
 		if got, err := event.ReadCallback([]string{text}, hooks); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%.40q: %+v, %v", text, got, err)

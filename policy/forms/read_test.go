@@ -20,15 +20,18 @@ func TestModelsAndBoundsAreReadInEachForm(t *testing.T) {
 		want policy.Request
 	}{
 		"native": {
-			forms.Native, policy.Call{}, `{"model":"llm-max","input":{"messages":[{"role":"user","content":"riverriver42"}]},"parameters":{"max_tokens":9}}`,
+			forms.Native, policy.Call{}, `{"model":"llm-max","input":{"messages":[{"role":"user","content":"riverriver42"}]},` +
+				`"parameters":{"max_tokens":9}}`,
 			policy.Request{Model: "llm-max", N: 1, TextLength: 3 + 16, MaxTokens: most(9)},
 		},
 		"a native task": {
-			forms.Native, policy.Call{Async: []string{"enable"}}, `{"model":"video-1","input":{"prompt":"riverriver42"},"parameters":{"size":"1280*720"}}`,
+			forms.Native, policy.Call{Async: []string{"enable"}}, `{"model":"video-1","input":{"prompt":"riverriver42"},` +
+				`"parameters":{"size":"1280*720"}}`,
 			policy.Request{Model: "video-1", N: 1, Images: 1, TextLength: 3, Size: "1280*720"},
 		},
 		"chat": {
-			forms.OpenAI, policy.Call{}, `{"messages":[{"role":"user","content":"riverriver42"}],"n":3,"stream":true,"max_tokens":5,"max_completion_tokens":9,"model":"llm-\u006dax"}`,
+			forms.OpenAI, policy.Call{}, `{"messages":[{"role":"user","content":"riverriver42"}],"n":3,"stream":true,"max_tokens":5,` +
+				`"max_completion_tokens":9,"model":"llm-\u006dax"}`,
 			policy.Request{Model: "llm-max", N: 3, Stream: true, TextLength: 4, MaxTokens: most(9)},
 		},
 		"a picture in a chat is no text": {
@@ -40,7 +43,8 @@ func TestModelsAndBoundsAreReadInEachForm(t *testing.T) {
 			policy.Request{Model: "m", N: 1},
 		},
 		"a text that begins like a picture": {
-			forms.OpenAI, policy.Call{}, `{"model":"m","messages":[{"content":"data:image/png;base64, river"},{"content":"data:;base64,水水"},{"content":"data: river"}]}`,
+			forms.OpenAI, policy.Call{}, `{"model":"m","messages":[{"content":"data:image/png;base64, river"},{"content":"data:;base64,水水"},` +
+				`{"content":"data: river"}]}`,
 			policy.Request{Model: "m", N: 1, TextLength: 13 + 2},
 		},
 		"vectors below a path of chats": {
@@ -55,17 +59,20 @@ func TestModelsAndBoundsAreReadInEachForm(t *testing.T) {
 			policy.Request{Model: "m", N: 1, TextLength: 4, MaxTokens: most(9)},
 		},
 		"messages": {
-			forms.Messages, policy.Call{}, `{"model":"m","system":"river","messages":[{"content":[{"type":"image","source":{"data":"` + picture + `"}}]}],"max_tokens":32000,"stream":false}`,
+			forms.Messages, policy.Call{}, `{"model":"m","system":"river","messages":[{"content":[{"type":"image","source":{"data":"` + picture +
+				`"}}]}],"max_tokens":32000,"stream":false}`,
 			policy.Request{Model: "m", N: 1, TextLength: 3, MaxTokens: most(32000)},
 		},
-		"bounds of another type count as absent": {forms.Messages, policy.Call{}, `{"model":"m","max_tokens":-1,"n":"x"}`, policy.Request{Model: "m", N: 1}},
+		"bounds of another type count as absent": {forms.Messages, policy.Call{}, `{"model":"m","max_tokens":-1,"n":"x"}`,
+			policy.Request{Model: "m", N: 1}},
 	} {
 		q, err := forms.Read(tt.form, tt.call, forms.Bounds{}, []byte(tt.body))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		got := policy.Request{Model: q.Model, N: q.N, Images: q.Images, Stream: q.Stream, TextLength: q.TextLength, MaxTokens: q.MaxTokens, Size: q.Size}
+		got := policy.Request{Model: q.Model, N: q.N, Images: q.Images, Stream: q.Stream, TextLength: q.TextLength, MaxTokens: q.MaxTokens,
+			Size: q.Size}
 		if q.Kind != policy.KindOther || q.Kind == tt.want.Kind || !same(&got, &tt.want) {
 			t.Errorf("%s: kind %s, %+v\nwant %+v", name, q.Kind, got, tt.want)
 		}
@@ -75,8 +82,8 @@ func TestModelsAndBoundsAreReadInEachForm(t *testing.T) {
 // What is used in the background is in another answer.
 func TestRequestsInTheBackgroundAreRefused(t *testing.T) {
 	for body, want := range map[string]error{
-		`{"model":"m","background":true}`: forms.ErrBackground, `{"model":"m","background":"true"}`: forms.ErrBackground, `{"model":"m","background":1}`: forms.ErrBackground,
-		`{"model":"m","background":false}`: nil, `{"model":"m","background":null}`: nil,
+		`{"model":"m","background":true}`: forms.ErrBackground, `{"model":"m","background":"true"}`: forms.ErrBackground,
+		`{"model":"m","background":1}`: forms.ErrBackground, `{"model":"m","background":false}`: nil, `{"model":"m","background":null}`: nil,
 	} {
 		if _, err := forms.Read(forms.Responses, policy.Call{}, forms.Bounds{}, []byte(body)); !errors.Is(err, want) {
 			t.Errorf("%s: %v", body, err)
@@ -85,7 +92,8 @@ func TestRequestsInTheBackgroundAreRefused(t *testing.T) {
 }
 
 func same(a, b *policy.Request) bool {
-	return a.Model == b.Model && a.N == b.N && a.Images == b.Images && a.Stream == b.Stream && a.TextLength == b.TextLength && a.MaxTokens == b.MaxTokens && a.Size == b.Size
+	return a.Model == b.Model && a.N == b.N && a.Images == b.Images && a.Stream == b.Stream && a.TextLength == b.TextLength &&
+		a.MaxTokens == b.MaxTokens && a.Size == b.Size
 }
 
 func most(n int64) policy.Maybe[int64] { return policy.Maybe[int64]{Value: n, Set: true} }
@@ -111,7 +119,8 @@ func TestPathsAreReadWithTheirForms(t *testing.T) {
 
 // FuzzRead: no body is read that is not one strict object with a model, in whatever form, and no estimate is negative.
 func FuzzRead(f *testing.F) {
-	for _, body := range []string{`{"model":"m","messages":[{"content":"a"}],"max_tokens":1}`, `{"model":"m","input":"\ud83d\ude00"}`, `{"model":"m","n":1e9}`, `{"model":"m","model":"n"}`} {
+	for _, body := range []string{`{"model":"m","messages":[{"content":"a"}],"max_tokens":1}`, `{"model":"m","input":"\ud83d\ude00"}`,
+		`{"model":"m","n":1e9}`, `{"model":"m","model":"n"}`} {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {

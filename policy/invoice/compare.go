@@ -89,7 +89,10 @@ type comparison struct {
 // a day, the kinds of the other side are added up. Corrections (sluice adjust) have no model: on a day with one of money,
 // the sum of all models is compared.
 func Compare(sums *Sums, ledger []Use, tolerance *big.Rat) Report {
-	c := comparison{days: map[Item]*day{}, items: map[counted]*Difference{}, cells: cellsOf(sums, ledger), Report: Report{Counted: sums.Counted, LeftOut: sums.LeftOut}}
+	c := comparison{
+		days: map[Item]*day{}, items: map[counted]*Difference{}, cells: cellsOf(sums, ledger),
+		Report: Report{Counted: sums.Counted, LeftOut: sums.LeftOut},
+	}
 	ledger = divided(ledger)
 	for i := range ledger {
 		c.noteUse(&ledger[i])
@@ -142,7 +145,8 @@ func divided(ledger []Use) (all []Use) {
 		u := ledger[i]
 		if (u.Kind == "" || u.Kind == Unknown) && u.Used[limit.Images] != 0 && u.Used[limit.Tokens] != 0 {
 			pictures := u
-			pictures.Used, pictures.Estimated, pictures.Rounded = limit.Amounts{limit.Images: u.Used[limit.Images]}, limit.Amounts{limit.Images: u.Estimated[limit.Images]}, 0
+			pictures.Used, pictures.Estimated, pictures.Rounded = limit.Amounts{limit.Images: u.Used[limit.Images]},
+				limit.Amounts{limit.Images: u.Estimated[limit.Images]}, 0
 			u.Used[limit.Images], u.Estimated[limit.Images] = 0, 0
 			all = append(all, pictures)
 		}
@@ -168,7 +172,8 @@ func (u *Use) item() (item Item, counted int) {
 func (c *comparison) noteUse(u *Use) {
 	item, counted := u.item()
 	d := c.day(item)
-	d.ledger, d.rounded, d.corrected = d.ledger+u.Used[limit.Spend], d.rounded+u.Rounded, d.corrected || u.Correction && u.Used[limit.Spend] != 0
+	d.ledger, d.rounded, d.corrected = d.ledger+u.Used[limit.Spend], d.rounded+u.Rounded,
+		d.corrected || u.Correction && u.Used[limit.Spend] != 0
 	d.used, d.estimated = d.used.Plus(u.Used), d.estimated.Plus(u.Estimated)
 	c.Ledger, c.Estimated, c.Rounded = c.Ledger.Plus(u.Used), c.Estimated.Plus(u.Estimated), c.Rounded+u.Rounded
 	if item.Kind == Unknown && (u.Used[counted] != 0 || u.Used[limit.Spend] != 0) {

@@ -85,11 +85,13 @@ func (c *cells) bill(item Item, of unit.Name, sum Sum) {
 // bill knows no teams: what it has more is divided in proportion to the estimated part of each team's use, or to all
 // use if nothing is estimated. What it has less is taken back from estimates first, and from no team more than it
 // used. Nothing is proposed for a cell of a partial day, or one that is not on the bill, because the bill may begin later,
-// end earlier or be another account's; for a cell whose account is a word of the bill that cannot be the id of an account at the service; or for
-// an excess of the bill where no team used anything. Where the bill is below 0, a credit, all use is taken back.
+// end earlier or be another account's; for a cell whose account is a word of the bill that cannot be the id of an account at the service;
+// or for an excess of the bill where no team used anything. Where the bill is below 0, a credit, all use is taken back.
 func (c *cells) correct(r *Report, partial []int) {
 	units := r.units()
-	order := slices.SortedFunc(maps.Keys(c.of), func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account)) })
+	order := slices.SortedFunc(maps.Keys(c.of), func(a, b Cell) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account))
+	})
 	for _, name := range order {
 		in := c.of[name]
 		if slices.Contains(partial, name.Day) {
@@ -113,12 +115,16 @@ func (c *cells) correct(r *Report, partial []int) {
 				r.Credits = append(r.Credits, name)
 			}
 			for by, n := range shares {
-				r.Corrections = append(r.Corrections, limit.Correction{Team: by.team, Account: by.account, Day: name.Day, Unit: unit.Names[u], Delta: n})
+				r.Corrections = append(r.Corrections, limit.Correction{
+					Team: by.team, Account: by.account, Day: name.Day, Unit: unit.Names[u],
+					Delta: n,
+				})
 			}
 		}
 	}
 	slices.SortStableFunc(r.Corrections, func(a, b limit.Correction) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account), cmp.Compare(a.Team, b.Team), cmp.Compare(slices.Index(units, unit.Index(a.Unit)), slices.Index(units, unit.Index(b.Unit))))
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Account, b.Account), cmp.Compare(a.Team, b.Team),
+			cmp.Compare(slices.Index(units, unit.Index(a.Unit)), slices.Index(units, unit.Index(b.Unit))))
 	})
 }
 
@@ -176,7 +182,9 @@ func (w weights) divide(amount int64) weights {
 	if sum.Sign() == 0 {
 		return parts
 	}
-	order := slices.SortedFunc(maps.Keys(w), func(a, b who) int { return cmp.Or(cmp.Compare(a.team, b.team), cmp.Compare(a.account, b.account)) })
+	order := slices.SortedFunc(maps.Keys(w), func(a, b who) int {
+		return cmp.Or(cmp.Compare(a.team, b.team), cmp.Compare(a.account, b.account))
+	})
 	for _, by := range order {
 		share := new(big.Int).Mul(big.NewInt(amount), big.NewInt(w[by]))
 		parts[by] = share.Quo(share, sum).Int64()

@@ -63,7 +63,9 @@ func (r *reader) amountOf(line []string, counted bool, digits int) (amount numbe
 		if !counted {
 			return amount, ""
 		}
-		return amount, fmt.Sprintf("given %q; allowed: an amount of money beside a quantity, 0 if it costs nothing; the map leaves such lines out by skip: [{column: %q, pattern: %q}]",
+		return amount, fmt.Sprintf(
+			"given %q; allowed: an amount of money beside a quantity, 0 if it costs nothing; the map leaves such lines out by skip: [{column: "+
+				"%q, pattern: %q}]",
 			text, r.m.Amount.Name, text)
 	}
 	amount, ok := readNumber(text, 1, digits)

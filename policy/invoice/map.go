@@ -186,7 +186,8 @@ func (m *Map) Warning(file string) string {
 	if m.Date.Zone == "" || m.Date.Zone == "UTC" || m.Date.hasHours() {
 		return ""
 	}
-	return "warning: " + file + ": days of the bill are of " + m.Date.Zone + ", those of the ledger of UTC: each day differs by what was used in the hours between; " +
+	return "warning: " + file + ": days of the bill are of " + m.Date.Zone +
+		", those of the ledger of UTC: each day differs by what was used in the hours between; " +
 		"reconcile months, or raise the tolerance\n"
 }
 

@@ -154,8 +154,8 @@ func newReader(m *Map, heads []string) (*reader, error) {
 	}
 	r := &reader{
 		m: m, zone: zone, date: place(m.Date.Column), account: place(m.Account.Column), model: place(m.Model), kind: place(m.Kind),
-		quantity: place(m.Quantity.Column), unit: place(m.Quantity.Unit), amount: place(m.Amount), tokens: place(m.tokens), images: place(m.images),
-		sums: map[Item]*tally{}, kinds: map[string]string{}, moments: map[string]moment{}, accounts: map[string]bool{},
+		quantity: place(m.Quantity.Column), unit: place(m.Quantity.Unit), amount: place(m.Amount), tokens: place(m.tokens),
+		images: place(m.images), sums: map[Item]*tally{}, kinds: map[string]string{}, moments: map[string]moment{}, accounts: map[string]bool{},
 	}
 	for _, s := range m.Skip {
 		r.skip = append(r.skip, place(s.Column))
@@ -171,15 +171,20 @@ func newReader(m *Map, heads []string) (*reader, error) {
 
 func (r *reader) end(span Span) (*Sums, error) {
 	if len(r.sums) == 0 {
-		return nil, fmt.Errorf("line 1, column 1: no line to compare below the heads; left out are %d by skip, %d of other accounts, %d of days that are not compared",
+		return nil, fmt.Errorf("line 1, column 1: no line to compare below the heads; left out are %d by skip, %d of other accounts, %d of "+
+			"days that are not compared",
 			r.left[bySkip], r.left[byAccount], r.left[byDay])
 	}
 	leftOut, partial := r.partial(span)
 	maps.DeleteFunc(r.sums, func(item Item, _ *tally) bool { return slices.Contains(leftOut, item.Day) })
 	if len(r.sums) == 0 {
-		return nil, fmt.Errorf("line 1, column 1: the bill has only a part of its days in UTC, %s: allowed: more days, or these by --from and --to", DayTexts(leftOut))
+		return nil, fmt.Errorf(
+			"line 1, column 1: the bill has only a part of its days in UTC, %s: allowed: more days, or these by --from and --to", DayTexts(leftOut))
 	}
-	s := &Sums{LeftOut: leftOut, Partial: partial, Of: make(map[Item]Sum, len(r.sums)), Counted: r.quantity >= 0 || r.tokens >= 0, Named: r.m.Account.Names != nil, Own: r.tokens >= 0}
+	s := &Sums{
+		LeftOut: leftOut, Partial: partial, Of: make(map[Item]Sum, len(r.sums)), Counted: r.quantity >= 0 || r.tokens >= 0,
+		Named: r.m.Account.Names != nil, Own: r.tokens >= 0,
+	}
 	for item, t := range r.sums {
 		s.Of[item] = Sum{t.quantity.rounded(), t.amount.rounded()}
 	}

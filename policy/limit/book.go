@@ -73,8 +73,8 @@ func (b *book) countedAs(day int, name string, own bool) string {
 	return Other
 }
 
-// read adds what a name used and holds on a date to a zero Balance, and returns the day's tally that counts it; nil: none yet. A day of the month that
-// counts the name under [Other] adds all that Other used, so that the name never passes its month.
+// read adds what a name used and holds on a date to a zero Balance, and returns the tally of the day that counts it; nil: none yet. A day
+// of the month that counts the name under [Other] adds all that Other used, so that the name never passes its month.
 func (b *book) read(date *Calendar, name string, own bool, to *Balance) (in *tally) {
 	if in = b[0][date.Day][name]; in != nil {
 		to.add(0, in)

@@ -90,7 +90,8 @@ func daysOf(from, to time.Time) ([]int, error) {
 	first, last := from.Format(DayForm), to.Format(DayForm)
 	days, ok := Days(first, last)
 	if !ok {
-		return nil, fmt.Errorf("from: given %s, allowed a day from %s to %s", policy.Brief(first), to.AddDate(0, 0, 1-LedgerDays).Format(DayForm), last)
+		return nil, fmt.Errorf("from: given %s, allowed a day from %s to %s", policy.Brief(first),
+			to.AddDate(0, 0, 1-LedgerDays).Format(DayForm), last)
 	}
 	return days, nil
 }

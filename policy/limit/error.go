@@ -20,7 +20,8 @@ var ErrMoney = errors.New("money in Redis has other digits")
 // Unread is the message to a client if the accounts of its team could not be read, because of an error.
 func Unread(team string, because error) string {
 	if errors.Is(because, ErrMoney) {
-		return fmt.Sprintf("The limits of team %s cannot be read by this replica, whose currency_digits are not those of the others; send the request again.", team)
+		return fmt.Sprintf(
+			"The limits of team %s cannot be read by this replica, whose currency_digits are not those of the others; send the request again.", team)
 	}
 	return fmt.Sprintf("The limits of team %s cannot be read at the moment; send the request again.", team)
 }

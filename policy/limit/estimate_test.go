@@ -31,26 +31,35 @@ func TestEstimate(t *testing.T) {
 		want  Amounts
 	}{
 		{"no maximum", policy.Request{Kind: policy.KindText, N: 1, TextLength: 100}, nil, Amounts{1, 2148, 0, 100*800 + 2048*2000}},
-		{"four answers", policy.Request{Kind: policy.KindChat, N: 4, TextLength: 10, MaxTokens: tokens(50)}, nil, Amounts{1, 210, 0, 10*800 + 200*2000}},
-		{"thinking, not bounded by the maximum", policy.Request{Kind: policy.KindText, N: 1, MaxTokens: tokens(8), Thinking: true}, nil, Amounts{1, 8200, 0, 8200 * 2000}},
-		{"a budget", policy.Request{Kind: policy.KindText, N: 1, MaxTokens: tokens(8), Thinking: true, ThinkingBudget: tokens(92)}, nil, Amounts{1, 100, 0, 100 * 2000}},
-		{"a quarter of the bucket", policy.Request{Kind: policy.KindText, N: 1}, []string{"rates: {tokens: {per: 1m, limit: 9000, burst: 400}}"}, Amounts{1, 100, 0, 2048 * 2000}},
+		{"four answers", policy.Request{Kind: policy.KindChat, N: 4, TextLength: 10, MaxTokens: tokens(50)}, nil,
+			Amounts{1, 210, 0, 10*800 + 200*2000}},
+		{"thinking, not bounded by the maximum", policy.Request{Kind: policy.KindText, N: 1, MaxTokens: tokens(8), Thinking: true}, nil,
+			Amounts{1, 8200, 0, 8200 * 2000}},
+		{"a budget", policy.Request{Kind: policy.KindText, N: 1, MaxTokens: tokens(8), Thinking: true, ThinkingBudget: tokens(92)}, nil,
+			Amounts{1, 100, 0, 100 * 2000}},
+		{"a quarter of the bucket", policy.Request{Kind: policy.KindText, N: 1}, []string{"rates: {tokens: {per: 1m, limit: 9000, burst: 400}}"},
+			Amounts{1, 100, 0, 2048 * 2000}},
 		{
 			"a quarter of each quota", policy.Request{Kind: policy.KindText, N: 1},
 			[]string{"quotas: {tokens: {day: 1000, month: 800}, spend: {day: 0.000004}}"}, Amounts{1, 200, 0, 1000},
 		},
-		{"never below 1", policy.Request{Kind: policy.KindText, N: 1}, []string{"quotas: {tokens: {day: 3}, spend: {day: 0}}"}, Amounts{1, 1, 0, 1}},
-		{"images are exact", policy.Request{Kind: policy.KindTask, N: 4, Images: 4}, []string{"quotas: {images: {day: 3}}"}, Amounts{1, 0, 4, 800_000_000}},
+		{"never below 1", policy.Request{Kind: policy.KindText, N: 1}, []string{"quotas: {tokens: {day: 3}, spend: {day: 0}}"},
+			Amounts{1, 1, 0, 1}},
+		{"images are exact", policy.Request{Kind: policy.KindTask, N: 4, Images: 4}, []string{"quotas: {images: {day: 3}}"},
+			Amounts{1, 0, 4, 800_000_000}},
 		{
 			"a guess holds both, and the larger price", policy.Request{Kind: policy.KindImage, Guessed: true, N: 4, Images: 4, TextLength: 10},
 			[]string{"quotas: {tokens: {day: 4000}}"}, Amounts{1, 1000, 4, 800_000_000},
 		},
-		{"the same of a price of text", policy.Request{Kind: policy.KindImage, Guessed: true, N: 1, Images: 0, TextLength: 10}, nil, Amounts{1, 2058, 0, 10*800 + 2048*2000}},
-		{"a forwarded path that may make pictures holds both", policy.Request{Kind: policy.KindOther, N: 1, Images: 1, TextLength: 10}, nil, Amounts{1, 2058, 1, 200_000_000}},
-		{"a text of a forwarded path", policy.Request{Kind: policy.KindOther, N: 1, TextLength: 10}, nil, Amounts{1, 2058, 0, 10*800 + 2048*2000}},
+		{"the same of a price of text", policy.Request{Kind: policy.KindImage, Guessed: true, N: 1, Images: 0, TextLength: 10}, nil,
+			Amounts{1, 2058, 0, 10*800 + 2048*2000}},
+		{"a forwarded path that may make pictures holds both", policy.Request{Kind: policy.KindOther, N: 1, Images: 1, TextLength: 10}, nil,
+			Amounts{1, 2058, 1, 200_000_000}},
+		{"a text of a forwarded path", policy.Request{Kind: policy.KindOther, N: 1, TextLength: 10}, nil,
+			Amounts{1, 2058, 0, 10*800 + 2048*2000}},
 		{
-			"no estimate is so large that the holds of many cannot be counted", policy.Request{Kind: policy.KindText, N: 4, MaxTokens: tokens(1 << 62)}, nil,
-			Amounts{1, mostTokens, 0, mostSpend},
+			"no estimate is so large that the holds of many cannot be counted",
+			policy.Request{Kind: policy.KindText, N: 4, MaxTokens: tokens(1 << 62)}, nil, Amounts{1, mostTokens, 0, mostSpend},
 		},
 	} {
 		if got, _ := Estimate(&tt.q, limittest.Team(t, tt.lines...), new(teams.KeyLimits), somePrice()); got != tt.want {
@@ -69,7 +78,8 @@ func TestTheEstimatedPartOfTheMoney(t *testing.T) {
 		{"a text", policy.Request{Kind: policy.KindText, N: 1}, 2048 * 2000},
 		{"images", policy.Request{Kind: policy.KindTask, Images: 4}, 0},
 		{"a guess that is dearer as images", policy.Request{Kind: policy.KindImage, Guessed: true, N: 1, Images: 1}, 0},
-		{"one that is dearer as a text", policy.Request{Kind: policy.KindOther, N: 1, Images: 1, MaxTokens: policy.Maybe[int64]{Value: 1_000_000, Set: true}}, 1_000_000*2000 - 200_000_000},
+		{"one that is dearer as a text", policy.Request{Kind: policy.KindOther, N: 1, Images: 1,
+			MaxTokens: policy.Maybe[int64]{Value: 1_000_000, Set: true}}, 1_000_000*2000 - 200_000_000},
 	} {
 		if _, got := Estimate(&tt.q, limittest.Team(t), new(teams.KeyLimits), somePrice()); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.about, got, tt.want)
@@ -91,7 +101,8 @@ func TestEstimateByKey(t *testing.T) {
 			"quotas", teams.KeyLimits{Quotas: []teams.Quota{{Unit: unit.NameTokens, Limit: 80}, {Unit: unit.NameSpend, Limit: 4000}}},
 			Amounts{1, 20, 0, 1000},
 		},
-		{"a larger one than its team's", teams.KeyLimits{Quotas: []teams.Quota{{Unit: unit.NameTokens, Limit: 8000}}}, Amounts{1, 1000, 0, 2048 * 2000}},
+		{"a larger one than its team's", teams.KeyLimits{Quotas: []teams.Quota{{Unit: unit.NameTokens, Limit: 8000}}},
+			Amounts{1, 1000, 0, 2048 * 2000}},
 	} {
 		if got, _ := Estimate(&text, team, &tt.key, somePrice()); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.about, got, tt.want)

@@ -22,7 +22,8 @@ func (v *Verdict) Explain(h *Hold) string {
 		if v.Aside.Amount > 0 {
 			fits = fmt.Sprintf("%d more %s", v.Aside.Amount, v.setAside())
 		}
-		return fmt.Sprintf("Team %s has %d open %s and may have %d; %s.", team, v.Fault.Used, unit.Noun(v.Fault.Used, "tasks"), v.Fault.Limit, fits)
+		return fmt.Sprintf("Team %s has %d open %s and may have %d; %s.", team, v.Fault.Used, unit.Noun(v.Fault.Used, "tasks"), v.Fault.Limit,
+			fits)
 	case ReasonAccount:
 		if v.Fault.Period != "" {
 			return fmt.Sprintf("%s has %s left of its quota %s of %s%s; %s.", v.account("The", "A"),
@@ -157,7 +158,8 @@ func (p *policyField) is(limits []Standing) bool {
 		return false
 	}
 	for i := range limits {
-		if a, b := &p.of[i], &limits[i]; a.Unit != b.Unit || a.Period != b.Period || a.Scope != b.Scope || a.Limit != b.Limit || a.Window != b.Window {
+		if a, b := &p.of[i], &limits[i]; a.Unit != b.Unit || a.Period != b.Period || a.Scope != b.Scope || a.Limit != b.Limit ||
+			a.Window != b.Window {
 			return false
 		}
 	}

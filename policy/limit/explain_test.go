@@ -31,7 +31,8 @@ func TestARefusalSaysWhatIsSetAside(t *testing.T) {
 		"Team search has 28 open tasks and may have 30; the next fits when one of them ends.": {
 			Reason: limit.ReasonTasks, Fault: tasks, Asked: 1, Wait: wait,
 		},
-		"Team search has 28 open tasks and may have 30; 2 more are set aside for a replica that is not heard from, until it is back or for 1h0m0s; " +
+		"Team search has 28 open tasks and may have 30; 2 more are set aside for a replica that is not heard from, until it is back or for " +
+			"1h0m0s; " +
 			"running requests may make room in 5s.": {Reason: limit.ReasonTasks, Fault: tasks, Asked: 1, Wait: wait, Aside: aside},
 	} {
 		if got := v.Explain(&limit.Hold{Team: &teams.Team{ID: "search"}}); got != want {

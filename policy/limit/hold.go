@@ -90,9 +90,6 @@ func (h *Hold) exact(u int) int64 {
 	return 0
 }
 
-// Terms are the limits of the hold's team and key.
-func (h *Hold) Terms() Terms { return TermsFor(h.Team, h.Key) }
-
 // nameIn is the name of the hold's scope of a kind.
 func (h *Hold) nameIn(k ScopeKind) string {
 	switch k {

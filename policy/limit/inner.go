@@ -74,8 +74,8 @@ func KeyStandings(t *teams.Team, at time.Time, days []InnerDay, full func(key st
 			if r := &scope.Rates[i]; r.Limit > 0 {
 				fill := FillOf(*r, missing[i].Microseconds())
 				list = append(list, Standing{
-					Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(fill.Left, 0), Used: max(r.Burst-fill.Left, 0), Reset: fill.Full,
-					Scope: ScopeKey, Of: k.ID,
+					Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(fill.Left, 0), Used: max(r.Burst-fill.Left, 0),
+					Reset: fill.Full, Scope: ScopeKey, Of: k.ID,
 				})
 			}
 		}

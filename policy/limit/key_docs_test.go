@@ -31,7 +31,8 @@ func TestTheDocumentedKeyIsRefusedAsDocumented(t *testing.T) {
 	for first, n := range map[limit.Amounts]int64{{limit.Images: 50}: 1, {limit.Requests: 60}: 1, {}: 51} {
 		m := limit.NewMemory(func() time.Time { return noon })
 		hold := func(id string, a limit.Amounts) *limit.Hold {
-			return &limit.Hold{ID: id, Team: team, Key: team.Keys[0].ID, Model: "gen2.6-image", Endpoint: policy.EndpointImage, Amounts: a, Lease: time.Hour}
+			return &limit.Hold{ID: id, Team: team, Key: team.Keys[0].ID, Model: "gen2.6-image", Endpoint: policy.EndpointImage, Amounts: a,
+				Lease: time.Hour}
 		}
 		v, err := m.Admit(t.Context(), hold("first", first))
 		if err != nil || v.Held == nil {

@@ -9,9 +9,11 @@ import (
 	"time"
 )
 
-// BenchmarkAdmitSettle measures the accounts' work for one request in memory, with the limits of its team alone and with a house beside them.
+// BenchmarkAdmitSettle measures the accounts' work for one request in memory, with the limits of its team alone and with a house beside
+// them.
 func BenchmarkAdmitSettle(b *testing.B) {
-	team := limittest.Team(b, "rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}", "quotas: {tokens: {day: 1000000000000}, spend: {month: 1000000}}")
+	team := limittest.Team(b, "rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}",
+		"quotas: {tokens: {day: 1000000000000}, spend: {month: 1000000}}")
 	housed, err := teams.Parse([]byte("house: {quotas: {tokens: {day: 1000000000000000}, spend: {month: 1000000}}}\nteams: []\n"))
 	if err != nil {
 		b.Fatal(err)

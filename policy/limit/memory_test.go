@@ -12,7 +12,8 @@ import (
 func TestAccountsKeepTheirOwnHold(t *testing.T) {
 	m := NewMemory(limittest.NewClock().Now)
 	h := Hold{ID: "a", Team: limittest.Team(t, "rates: {images: {per: 1m, limit: 6}}"), Amounts: Amounts{Images: 1}}
-	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameImages, Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}}}}}, "m")
+	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{
+		{Rates: []teams.Rate{{Unit: unit.NameImages, Per: time.Second, PerText: "1s", Limit: 5, Burst: 5}}}}}, "m")
 	v, err := m.Admit(t.Context(), &h)
 	if err != nil || v.Held == nil || len(v.Held.Outside) != 1 {
 		t.Fatalf("%+v %v", v, err)

@@ -17,7 +17,8 @@ func TestAMoveKeepsThePriceOfImages(t *testing.T) {
 		s.Quotas[2*Spend] = most
 		return s
 	}
-	asked := Hold{ID: "h", Account: "a", Team: &teams.Team{ID: "search"}, Amounts: Amounts{1, 900, 1, 1000}, Text: 950, Outside: []Scope{quota("a", 800)}}
+	asked := Hold{ID: "h", Account: "a", Team: &teams.Team{ID: "search"}, Amounts: Amounts{1, 900, 1, 1000}, Text: 950,
+		Outside: []Scope{quota("a", 800)}}
 	placed := asked.OnAccount()
 	if placed.Amounts != (Amounts{1, 900, 1, 200}) || placed.Text != 150 {
 		t.Fatalf("placed are %v with %d for the text", placed.Amounts, placed.Text)

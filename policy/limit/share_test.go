@@ -19,7 +19,8 @@ func TestSharesOfReplicas(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		count := rapid.IntRange(1, 8).Draw(rt, "replicas")
 		clock := limittest.NewClock()
-		r := teams.Rate{Unit: unit.NameRequests, Per: time.Second, PerText: "1s", Limit: 40, Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
+		r := teams.Rate{Unit: unit.NameRequests, Per: time.Second, PerText: "1s", Limit: 40,
+			Burst: int64(rapid.IntRange(count, 80).Draw(rt, "burst"))}
 		share := Terms{Scope: Scope{Set: true, Rated: true, Rates: [RateCount]teams.Rate{shareOf(r, int64(count))}}}
 		for q := range share.Quotas {
 			share.Quotas[q] = None
@@ -129,7 +130,8 @@ func TestARefusalByTheAccountGivesTheTeamsRateBack(t *testing.T) {
 	r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
 	r.Opened()
 	h, terms := sharedTeam(unit.NameImages, 100, Amounts{Requests: 1, Images: 3})
-	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameImages, Per: time.Hour, PerText: "1h", Limit: 4, Burst: 4}}}}}, "m")
+	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{
+		{Rates: []teams.Rate{{Unit: unit.NameImages, Per: time.Hour, PerText: "1h", Limit: 4, Burst: 4}}}}}, "m")
 	if v := r.Admit(h, &terms, &State{}, false); v.Held == nil {
 		t.Fatalf("%+v", v)
 	}
@@ -146,7 +148,8 @@ func TestTheLongestWaitWithoutRedis(t *testing.T) {
 	r := NewShares(func() int { return 1 }, limittest.NewClock().Now)
 	r.Opened()
 	h, terms := sharedTeam(unit.NameImages, 3, Amounts{Requests: 1, Images: 3})
-	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameImages, Per: 100 * time.Hour, PerText: "100h", Limit: 4, Burst: 4}}}}}, "m")
+	h.Outside = OutsideFor(&teams.File{Account: []teams.AccountLimit{
+		{Rates: []teams.Rate{{Unit: unit.NameImages, Per: 100 * time.Hour, PerText: "100h", Limit: 4, Burst: 4}}}}}, "m")
 	for range 2 {
 		if rate, wait := r.LookOutside(h, &terms); wait != 0 {
 			t.Fatalf("%+v for %v", rate, wait)
@@ -174,7 +177,8 @@ func TestTheLongestWaitWithoutRedis(t *testing.T) {
 
 // A limit of the account without models counts every model.
 func TestWhichLimitsOfTheAccountApply(t *testing.T) {
-	file, err := teams.Parse([]byte("account:\n  - {requests: {per: 1s, limit: 9}}\n  - {models: [\"llm-*\"], requests: {per: 1s, limit: 5}}\nteams:\n  - id: search\n"))
+	file, err := teams.Parse([]byte("account:\n  - {requests: {per: 1s, limit: 9}}\n  - {models: [\"llm-*\"], requests: {per: 1s, limit: " +
+		"5}}\nteams:\n  - id: search\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

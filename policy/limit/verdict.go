@@ -84,7 +84,8 @@ func (s *State) standing(scope *Scope, b *Balance, n int, name string) Standing 
 		return b.quota(scope, n-LimitQuotas, name, &s.Date, s.At)
 	}
 	r, f := &scope.Rates[n], &b.Rates[n]
-	return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: max(f.Left, 0), Reset: f.Full, Scope: scope.Kind, Of: name}
+	left := max(f.Left, 0)
+	return Standing{Unit: r.Unit, Per: r.PerText, Limit: r.Limit, Window: r.Per, Left: left, Reset: f.Full, Scope: scope.Kind, Of: name}
 }
 
 // quota describes a quota by its number, of a scope of this name.

@@ -29,12 +29,14 @@ func TestWritten(t *testing.T) {
 			t.Errorf("%q was read as %d tokens", text, n)
 		}
 	}
-	for text, want := range map[string]int64{"-1.23e-7": -123, "1e-9": 1, "5E2": 500 * teams.Nano, "+1.5": 1_500_000_000, "-0e5": 0, "10e-10": 1} {
+	for text, want := range map[string]int64{"-1.23e-7": -123, "1e-9": 1, "5E2": 500 * teams.Nano, "+1.5": 1_500_000_000, "-0e5": 0,
+		"10e-10": 1} {
 		if n, ok := unit.Nanos.Read(unit.NameSpend, text); !ok || n != want {
 			t.Errorf("%q was read as %d of 10⁻⁹, %v; want %d", text, n, ok, want)
 		}
 	}
-	for _, text := range []string{"", ".", "e5", "-", "1e", "1e-10", "1.5e-9", "1e10", "1e999999999", "-1e-999999999", "1e99999999999999999999", "0x1p3", "1/2"} {
+	for _, text := range []string{"", ".", "e5", "-", "1e", "1e-10", "1.5e-9", "1e10", "1e999999999", "-1e-999999999",
+		"1e99999999999999999999", "0x1p3", "1/2"} {
 		if n, ok := unit.Nanos.Read(unit.NameSpend, text); ok {
 			t.Errorf("%q was read as %d of 10⁻⁹", text, n)
 		}

@@ -84,7 +84,8 @@ func TestBase64RunEndsAtEachByte(t *testing.T) {
 		t.Log("this processor has no vectors for it")
 	}
 	src := []byte(strings.Repeat(base64Symbols, 2*longRun/len(base64Symbols)))
-	for _, at := range []int{0, 1, blockSymbols - 1, blockSymbols, blockSymbols + 1, blockSymbols + 44, blockSymbols + 45, 2*blockSymbols - 2, 2*blockSymbols - 1, longRun + 31, longRun + 32, 2*longRun - 1} {
+	for _, at := range []int{0, 1, blockSymbols - 1, blockSymbols, blockSymbols + 1, blockSymbols + 44, blockSymbols + 45, 2*blockSymbols - 2,
+		2*blockSymbols - 1, longRun + 31, longRun + 32, 2*longRun - 1} {
 		was := src[at]
 		for b := range 256 {
 			want := len(src)

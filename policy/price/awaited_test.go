@@ -20,7 +20,8 @@ func TestPricesThatHaveNotBegun(t *testing.T) {
 		{"one that another covers", price.List{{Pattern: "llm-*", From: 20261201}, {Pattern: "*", From: 20260101}}, ""},
 		{"not begun", price.List{{Pattern: "*", From: 20261122}}, "* until 2026-11-22"},
 		{"the earliest day", price.List{{Pattern: "m", From: 20270101}, {Pattern: "m", From: 20261201}, {Pattern: "gen*"}}, "m until 2026-12-01"},
-		{"the day of a wider one", price.List{{Pattern: "llm-max", From: 20990101}, {Pattern: "llm-*", From: 20261201}}, "llm-max until 2026-12-01, llm-* until 2026-12-01"},
+		{"the day of a wider one", price.List{{Pattern: "llm-max", From: 20990101}, {Pattern: "llm-*", From: 20261201}},
+			"llm-max until 2026-12-01, llm-* until 2026-12-01"},
 	} {
 		var got []string
 		for _, text := range tt.list.Awaited(20261121) {

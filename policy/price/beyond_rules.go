@@ -22,7 +22,8 @@ var (
 // does not warn if modes let requests with such sizes pass.
 func (l List) BeyondRules(edits, syncs []policy.Pattern, modes policy.Modes) (warnings []string) {
 	warn := func(p *Price, s *Size, allowed string) {
-		warnings = append(warnings, fmt.Sprintf("prices: the size %s of %s never counts: no rule allows it, only %s", s.label(), p.Pattern, allowed))
+		warnings = append(warnings, fmt.Sprintf("prices: the size %s of %s never counts: no rule allows it, only %s", s.label(), p.Pattern,
+			allowed))
 	}
 	edited, synced := refused(modes, editRules), refused(modes, syncRules)
 	for i := range l {
@@ -67,7 +68,8 @@ func (l List) Hidden() (warnings []string) {
 			pixels := policy.Pixels(s.Word)
 			at := slices.IndexFunc(l[i].Images, func(b Size) bool { return pixels > 0 && b.UpToPixels >= pixels })
 			if at >= 0 {
-				warnings = append(warnings, fmt.Sprintf("prices: the size %s of %s never counts: its pictures cost by up_to_pixels, which come first, and %d holds them",
+				warnings = append(warnings, fmt.Sprintf("prices: the size %s of %s never counts: its pictures cost by up_to_pixels, which come "+
+					"first, and %d holds them",
 					s.label(), l[i].Pattern, l[i].Images[at].UpToPixels))
 			}
 		}

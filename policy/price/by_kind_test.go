@@ -37,10 +37,12 @@ func TestBillsAddUpByKind(t *testing.T) {
 	}{
 		{"nothing", of(tiered), "", 0},
 		{"one bill", of(thinker, typical),
-			"input 2000000 at 1000000000: 2000000000, cached 3000000 at 1000000000: 3000000000, output 300000 at 2000000000: 600000000, thinking 900000 at 8000000000: 7200000000", 21},
+			"input 2000000 at 1000000000: 2000000000, cached 3000000 at 1000000000: 3000000000, output 300000 at 2000000000: 600000000, " +
+				"thinking 900000 at 8000000000: 7200000000", 21},
 		{"one rate", of(tiered, price.Usage{Input: 1000}, price.Usage{Input: 2000}), "input 3000 at 2500000000: 7500000", 4},
 		{"two rates", of(tiered, price.Usage{Input: 1000}, price.Usage{Input: 32_001}), "input 33001 at -1: 130504000", 8},
-		{"three rates", of(tiered, price.Usage{Input: 1000}, price.Usage{Input: 32_001}, price.Usage{Input: 1000}), "input 34001 at -1: 133004000", 8},
+		{"three rates", of(tiered, price.Usage{Input: 1000}, price.Usage{Input: 32_001}, price.Usage{Input: 1000}),
+			"input 34001 at -1: 133004000", 8},
 		{"each request is rounded up", of(odd, price.Usage{Input: 1}, price.Usage{Input: 1}, price.Usage{Input: 4}), "input 6 at 333333: 4", 8},
 		{"what costs nothing", of(price.Price{}, price.Usage{Input: 7, Images: 2}), "input 7 at 0: 0, image 2 at 0: 0", 7},
 		{"sizes", of(sized, price.Usage{Images: 1, Size: "4K"}, price.Usage{Images: 2, Pixels: 1 << 20}, price.Usage{Images: 1, Size: "4k"}),

@@ -155,7 +155,8 @@ func (l List) Awaited(day int) (warnings []string) {
 				first = min(first, p.From)
 			}
 		}
-		warnings = append(warnings, fmt.Sprintf("prices: %s has no price until %04d-%02d-%02d: until then these models count as free, and a quota of spend refuses them",
+		warnings = append(warnings, fmt.Sprintf("prices: %s has no price until %04d-%02d-%02d: until then these models count as free, and a "+
+			"quota of spend refuses them",
 			pattern, first/10_000, first/100%100, first%100))
 	}
 	return warnings

@@ -68,7 +68,8 @@ var anyList = rapid.Custom(func(t *rapid.T) (list price.List) {
 // anyUsage has whatever an answer may say, also what contradicts itself.
 var anyUsage = rapid.Custom(func(t *rapid.T) (u price.Usage) {
 	tokens := rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(-2, 5002), rapid.Int64Range(0, 1<<31))
-	for _, n := range []*int64{&u.Input, &u.Output, &u.Total, &u.Cached, &u.CacheCreation, &u.ImageInput, &u.VideoInput, &u.AudioInput, &u.Thinking} {
+	for _, n := range []*int64{&u.Input, &u.Output, &u.Total, &u.Cached, &u.CacheCreation, &u.ImageInput, &u.VideoInput, &u.AudioInput,
+		&u.Thinking} {
 		*n = tokens.Draw(t, "tokens")
 	}
 	if rapid.Bool().Draw(t, "consistent") {
@@ -183,8 +184,8 @@ func pictureOnPaper(p *price.Price, u *price.Usage) int64 {
 }
 
 // Whatever the prices of a day and the usage of a request are, its bill is the one on paper, rounded up once a line, and the charge is the
-// sum of the lines. Whatever is added up, in whichever order, the ledger has the quantities and the amounts of all bills by kind and size, and
-// its quantity × rate, rounded up for each request, is its amount.
+// sum of the lines. Whatever is added up, in whichever order, the ledger has the quantities and the amounts of all bills by kind and size,
+// and its quantity × rate, rounded up for each request, is its amount.
 func TestRandomBillsAreThoseOnPaperAndAddUp(t *testing.T) {
 	type sum struct{ quantity, amount, requests int64 }
 	rapid.Check(t, func(t *rapid.T) {

@@ -25,17 +25,19 @@ func opened(text []byte, kind byte) *Reader {
 
 // faulty are texts that are nearly JSON documents, and good ones that look like them.
 var faulty = []string{
-	``, ` `, `{`, `[`, `}`, `]`, `{}`, ` [ ] `, `{]`, `[}`, `{,}`, `[,]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `[1,]`, `[1 2]`, `{"a":1 "b":2}`, `{a:1}`, `{1:1}`, `{} {}`, `{}x`, "{}\x00", "\x00",
-	`{"a" : [ 1 , { } ] }`, "\t\r\n{\"a\":1}\t\r\n", "\v{}", "\ufeff{}",
+	``, ` `, `{`, `[`, `}`, `]`, `{}`, ` [ ] `, `{]`, `[}`, `{,}`, `[,]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `[1,]`, `[1 2]`, `{"a":1 "b":2}`,
+	`{a:1}`, `{1:1}`, `{} {}`, `{}x`, "{}\x00", "\x00", `{"a" : [ 1 , { } ] }`, "\t\r\n{\"a\":1}\t\r\n", "\v{}", "\ufeff{}",
 	`true`, `false`, `null`, `tru`, `truex`, `True`, `nul`, `[nulll]`,
 	`0`, `-0`, `00`, `01`, `-`, `+1`, `1.`, `.1`, `1.0`, `1e`, `1e+`, `1E-05`, `1e5.0`, `-1.50e+10`, `0x1`, `1_0`, `--1`, `NaN`,
-	`"`, `"a`, `"a"`, `"\"`, `"\\"`, `"\x"`, `"\`, `"\u"`, `"\u12"`, `"\u12g4"`, `"\u00e4\u00E4"`, `"\ud83d"`, `"\ud83d\ude00"`, `"\ude00\ud83d"`, `"\ud83d\u0061"`, `"\ud83dx"`, `"\ud83d\n"`,
-	"\"\x00\"", "\"\x1f\"", "\"\n\"", "\"\x7f\"", "\"\x80\"", "\"\xc3\"", "\"\xc3\xa4\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", `"词语😀"`, "\"12345678\x1f\"", "\"1234567\xff\"", `"1234567\"`, "\"\u2028\"",
-	`{"\u0061":1,"a":2}`, `{"\ud83d":1}`, "'a'",
+	`"`, `"a`, `"a"`, `"\"`, `"\\"`, `"\x"`, `"\`, `"\u"`, `"\u12"`, `"\u12g4"`, `"\u00e4\u00E4"`, `"\ud83d"`, `"\ud83d\ude00"`,
+	`"\ude00\ud83d"`, `"\ud83d\u0061"`, `"\ud83dx"`, `"\ud83d\n"`,
+	"\"\x00\"", "\"\x1f\"", "\"\n\"", "\"\x7f\"", "\"\x80\"", "\"\xc3\"", "\"\xc3\xa4\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", `"词语😀"`,
+	"\"12345678\x1f\"", "\"1234567\xff\"", `"1234567\"`, "\"\u2028\"", `{"\u0061":1,"a":2}`, `{"\ud83d":1}`, "'a'",
 }
 
 func TestReaderTakesJSONAlone(t *testing.T) {
-	texts := append([]string{strings.Repeat("[", maxLoose) + strings.Repeat("]", maxLoose), strings.Repeat("[", maxLoose+1) + strings.Repeat("]", maxLoose+1)}, faulty...)
+	texts := append([]string{strings.Repeat("[", maxLoose) + strings.Repeat("]", maxLoose),
+		strings.Repeat("[", maxLoose+1) + strings.Repeat("]", maxLoose+1)}, faulty...)
 	for _, text := range texts {
 		if got, want := isDocument([]byte(text)), jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true)); got != want {
 			t.Errorf("%.80q: %t, want %t", text, got, want)
@@ -74,7 +76,8 @@ func document(depth int) *rapid.Generator[string] {
 			}
 			return "{" + strings.Join(members, ",") + space.Draw(t, "space") + "}"
 		}
-		return rapid.SampledFrom([]string{`"a"`, `""`, `"\""`, `"\\"`, `"\\\""`, `"[{,"`, `"词"`, "1.50", "-0", "1e5", "true", "false", "null"}).Draw(t, "scalar")
+		return rapid.SampledFrom([]string{`"a"`, `""`, `"\""`, `"\\"`, `"\\\""`, `"[{,"`, `"词"`, "1.50", "-0", "1e5", "true", "false", "null"}).
+			Draw(t, "scalar")
 	})
 }
 

@@ -49,7 +49,8 @@ func TestNoAccountsFile(t *testing.T) {
 	limits := []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests}}}}
 	accounts := teams.MainAccounts(nil, limits)
 	main := accounts.Account(teams.MainAccount)
-	if !accounts.NoFile || main.Weight != 1 || len(main.Limits) != 1 || !main.ServesModel("llm-max") || main.QueryRate != 0 || main.Quotas != nil {
+	if !accounts.NoFile || main.Weight != 1 || len(main.Limits) != 1 || !main.ServesModel("llm-max") || main.QueryRate != 0 ||
+		main.Quotas != nil {
 		t.Errorf("the account is %+v", main)
 	}
 	if n := len(accounts.For(&teams.Team{ID: "search"})); n != 1 {

@@ -44,12 +44,13 @@ func TestAnEntryOfAKeyHasThatKeyAlone(t *testing.T) {
 		before, after string
 	}{
 		{
-			teams.AddKey{Team: "search", Minted: minted(t, 99), Order: teams.KeyOrder{Note: "n", Replaces: first, OldEnds: at(today.AddDate(0, 0, 1))}, Now: today},
-			fmt.Sprintf(`{"keys":[{"id":%q,"note":%q}]}`, first, note),
+			teams.AddKey{Team: "search", Minted: minted(t, 99), Order: teams.KeyOrder{Note: "n", Replaces: first,
+				OldEnds: at(today.AddDate(0, 0, 1))}, Now: today}, fmt.Sprintf(`{"keys":[{"id":%q,"note":%q}]}`, first, note),
 			fmt.Sprintf(`{"keys":[{"id":%q,"expires":%q,"note":%q},{"id":%q,"note":"n"}]}`, first, ends, note, next),
 		},
 		{teams.RemoveKey{Team: "search", Key: next}, fmt.Sprintf(`{"keys":[{"id":%q,"note":"n"}]}`, next), ""},
-		{teams.ReplaceTeam{Team: spec("search", "description", `"Maps"`, "concurrent", "5"), Now: today, IfMatch: "*"}, `{"description":"Search"}`, `{"concurrent":5,"description":"Maps"}`},
+		{teams.ReplaceTeam{Team: spec("search", "description", `"Maps"`, "concurrent", "5"), Now: today, IfMatch: "*"},
+			`{"description":"Search"}`, `{"concurrent":5,"description":"Maps"}`},
 		{teams.ReplaceTeam{Team: spec("search", "description", `"Maps"`), Now: today, IfMatch: "*"}, `{"concurrent":5}`, ""},
 	} {
 		s.then(t, tt.change)
@@ -77,7 +78,8 @@ func TestNoEntryHasTheAddressOfAHook(t *testing.T) {
 		t.Error("the change is not visible")
 	}
 	s.then(t, teams.AddKey{Team: "search", Minted: minted(t, 1), Now: today})
-	s.then(t, teams.Import{Document: teams.Document{Teams: []teams.Spec{spec("search", "hooks", hooks("CANARY-3")), spec("shop", "hooks", hooks("CANARY-4"))}}, Force: true})
+	s.then(t, teams.Import{Document: teams.Document{Teams: []teams.Spec{spec("search", "hooks", hooks("CANARY-3")),
+		spec("shop", "hooks", hooks("CANARY-4"))}}, Force: true})
 	s.then(t, teams.ReplaceTeam{Team: spec("shop", "hooks", `"none"`), Now: today, IfMatch: "*"})
 	if e := s.last(t); string(e.After) != `{"hooks":"none"}` {
 		t.Errorf("%s", e.After)
@@ -107,7 +109,8 @@ func TestAnEntryIsBounded(t *testing.T) {
 	s := &trail{}
 	s.then(t, teams.CreateTeam{Team: spec("search", "description", `"Search"`, "members", string(members))})
 	sum := sha256.Sum256(members)
-	want := fmt.Sprintf(`{"description":"Search","id":"search","members":{"cut":{"bytes":%d,"sha256":%q}}}`, len(members), hex.EncodeToString(sum[:]))
+	want := fmt.Sprintf(`{"description":"Search","id":"search","members":{"cut":{"bytes":%d,"sha256":%q}}}`, len(members),
+		hex.EncodeToString(sum[:]))
 	if e := s.last(t); string(e.After) != want {
 		t.Errorf("%s\nwant\n%s", e.After, want)
 	}
@@ -116,10 +119,12 @@ func TestAnEntryIsBounded(t *testing.T) {
 		t.Errorf("the document is cut: %v", err)
 	}
 	for i := range 100 {
-		d.Teams[0].Keys = append(d.Teams[0].Keys, teams.Key{ID: minted(t, i).ID, SHA256: sha256.Sum256([]byte(minted(t, i).Reveal())), Note: strings.Repeat("é", 200)})
+		d.Teams[0].Keys = append(d.Teams[0].Keys, teams.Key{ID: minted(t, i).ID, SHA256: sha256.Sum256([]byte(minted(t, i).Reveal())),
+			Note: strings.Repeat("é", 200)})
 	}
 	s.then(t, teams.Import{Document: teams.Document{Teams: d.Teams}})
-	s.then(t, teams.ReplaceTeam{Team: spec("search", "disabled", "true", "removing", "true", "key_days", "5"), Now: today, IfMatch: "*"}) // each key gets an end
+	// each key gets an end
+	s.then(t, teams.ReplaceTeam{Team: spec("search", "disabled", "true", "removing", "true", "key_days", "5"), Now: today, IfMatch: "*"})
 	s.then(t, teams.RemoveTeam{ID: "search"})
 	d.Teams = nil
 	for i := range 50 {
@@ -142,7 +147,8 @@ func TestAnyEntryIsBounded(t *testing.T) {
 		value := func(label string) json.RawMessage {
 			members := map[string]string{}
 			for i := range rapid.IntRange(0, 40).Draw(t, label) {
-				members[fmt.Sprint("m", i)] = strings.Repeat(rapid.SampledFrom([]string{"<", "\"", "é", "x"}).Draw(t, "letter"), rapid.IntRange(0, 2000).Draw(t, "length"))
+				members[fmt.Sprint("m", i)] = strings.Repeat(rapid.SampledFrom([]string{"<", "\"", "é", "x"}).Draw(t, "letter"),
+					rapid.IntRange(0, 2000).Draw(t, "length"))
 			}
 			text, err := json.Marshal(members)
 			if err != nil {
@@ -151,7 +157,8 @@ func TestAnyEntryIsBounded(t *testing.T) {
 			return text
 		}
 		long := strings.Repeat(rapid.SampledFrom([]string{"\"", "𝕏", "搜"}).Draw(t, "text"), 200)
-		entry := teams.Entry{What: "usage.adjust.refused", Team: strings.Repeat("t", 63), Key: "aaaaaaaaaaaa", Before: value("before"), After: value("after")}
+		entry := teams.Entry{What: "usage.adjust.refused", Team: strings.Repeat("t", 63), Key: "aaaaaaaaaaaa", Before: value("before"),
+			After: value("after")}
 		next, err := teams.State{}.Next(nil, entry, teams.Order{Who: long, Address: long, Reason: long, Now: today})
 		if err != nil || len(next.Last) > teams.MostEntry {
 			t.Fatalf("%d bytes, %v", len(next.Last), err)
@@ -170,7 +177,8 @@ func TestOldLongEntriesAreProved(t *testing.T) {
 	if faults := prove(s.entries, s.State); faults != nil {
 		t.Error(faults)
 	}
-	if faults := prove([][]byte{bytes.Replace(s.entries[0], []byte("xxx"), []byte("xyx"), 1), s.entries[1]}, s.State); !slices.Contains(faults, "entry 1 is not the one that entry 2 follows") {
+	if faults := prove([][]byte{bytes.Replace(s.entries[0], []byte("xxx"), []byte("xyx"), 1), s.entries[1]},
+		s.State); !slices.Contains(faults, "entry 1 is not the one that entry 2 follows") {
 		t.Error(faults)
 	}
 }

@@ -122,7 +122,8 @@ func TestAnyTamperingIsFound(t *testing.T) {
 func TestADocumentWithoutItsEntryIsNotOpened(t *testing.T) {
 	s := someTrail(t, 2).State
 	s.Document = bytes.Replace(s.Document, []byte("team-1"), []byte("team-9"), 1)
-	if _, err := s.Open(); err == nil || err.Error() != "the directory is not as entry 2 of its audit left it: it was changed without an entry" {
+	if _, err := s.Open(); err == nil ||
+		err.Error() != "the directory is not as entry 2 of its audit left it: it was changed without an entry" {
 		t.Error(err)
 	}
 }
@@ -143,7 +144,8 @@ func TestNothingContainsAKey(t *testing.T) {
 	s.then(t, teams.RemoveKey{Team: "search", Key: minted(t, 0).ID})
 	for i := range 5 {
 		whole := minted(t, i).Reveal()
-		for _, o := range []teams.Order{{Who: whole, Now: today}, {Who: "x", Address: whole, Now: today}, {Who: "x", Reason: "for " + whole, Now: today}} {
+		for _, o := range []teams.Order{{Who: whole, Now: today}, {Who: "x", Address: whole, Now: today},
+			{Who: "x", Reason: "for " + whole, Now: today}} {
 			_, err := s.Next(nil, teams.Entry{What: "x"}, o)
 			if err == nil {
 				t.Error("an order with a key is taken")

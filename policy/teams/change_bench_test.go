@@ -11,7 +11,8 @@ import (
 func BenchmarkAThousandTeams(b *testing.B) {
 	d := teams.Document{Version: 1}
 	for i := range 1000 {
-		d.Teams = append(d.Teams, spec(fmt.Sprintf("team-%04d", i), "description", `"a team"`, "rates", `{"requests":{"limit":600,"per":"1m"}}`, "concurrent", "32"))
+		d.Teams = append(d.Teams, spec(fmt.Sprintf("team-%04d", i), "description", `"a team"`, "rates", `{"requests":{"limit":600,"per":"1m"}}`,
+			"concurrent", "32"))
 	}
 	s, err := teams.State{}.Next(d.Text(), teams.Entry{What: "directory.import"}, order)
 	if err != nil {

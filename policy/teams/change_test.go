@@ -65,7 +65,9 @@ func TestAKeyGetsAnEndFromItsTeam(t *testing.T) {
 		{about: "no policy, an end", expires: in(3), want: in(3)},
 		{about: "a policy", keyDays: "90", want: in(90)},
 		{about: "a policy, an earlier end", keyDays: "90", expires: in(3), want: in(3)},
-		{about: "a policy, a later end", keyDays: "90", expires: in(91), fault: "expires: got 2027-02-21T12:00:00Z, allowed: at most 2027-02-20T12:00:00Z, because key_days of team search is 90 days; choose an earlier end, or raise key_days"},
+		{about: "a policy, a later end", keyDays: "90", expires: in(91),
+			fault: "expires: got 2027-02-21T12:00:00Z, allowed: at most 2027-02-20T12:00:00Z, because key_days of team search is 90 days; " +
+				"choose an earlier end, or raise key_days"},
 		{about: "the defaults' policy", defaults: 30, want: in(30)},
 		{about: "the defaults' policy, taken away", defaults: 30, keyDays: `"none"`},
 		{about: "the team's policy counts", defaults: 30, keyDays: "90", want: in(90)},
@@ -101,7 +103,8 @@ func TestARotationEndsTheOldKey(t *testing.T) {
 	d := changed(t, teams.Document{},
 		teams.CreateTeam{Team: spec("search")},
 		teams.AddKey{Team: "search", Minted: minted(t, 1), Order: teams.KeyOrder{Note: "indexer"}, Now: today},
-		teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Replaces: minted(t, 1).ID, OldEnds: at(today.AddDate(0, 0, 7))}, Now: today},
+		teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Replaces: minted(t, 1).ID, OldEnds: at(today.AddDate(0, 0, 7))},
+			Now: today},
 	)
 	keys := d.Teams[0].Keys
 	if len(keys) != 2 || !keys[0].Expires.Equal(today.AddDate(0, 0, 7)) || !keys[1].Expires.IsZero() || keys[1].Note != "indexer" {
@@ -123,7 +126,8 @@ func TestARotationEndsTheOldKey(t *testing.T) {
 	if _, _, ok := joined.Lookup(minted(t, 1).Reveal(), today.AddDate(0, 0, 7)); ok {
 		t.Error("the old key works after its end")
 	}
-	d = changed(t, d, teams.AddKey{Team: "search", Minted: minted(t, 3), Order: teams.KeyOrder{Replaces: minted(t, 1).ID, OldEnds: at(today.AddDate(0, 0, 30))}, Now: today})
+	d = changed(t, d, teams.AddKey{Team: "search", Minted: minted(t, 3),
+		Order: teams.KeyOrder{Replaces: minted(t, 1).ID, OldEnds: at(today.AddDate(0, 0, 30))}, Now: today})
 	if !d.Teams[0].Keys[0].Expires.Equal(today.AddDate(0, 0, 7)) {
 		t.Error("a rotation has given the old key a later end")
 	}
@@ -161,23 +165,35 @@ func TestRefusedChanges(t *testing.T) {
 	}{
 		{teams.CreateTeam{Team: spec("search")}, teams.CodeConflict, "id: team search exists; change it, or choose another id"},
 		{teams.CreateTeam{Team: spec("Ads")}, teams.CodeInvalid, `id: got "Ads", allowed: 1 to 63 of a–z, 0–9 and -, not beginning with -`},
-		{teams.CreateTeam{Team: spec("ads", "rates", `{"tokens":{"per":"2ms","limit":5}}`)}, teams.CodeInvalid, `rates.tokens.per: got "2ms", allowed: whole seconds from "1s" to "1h"`},
+		{teams.CreateTeam{Team: spec("ads", "rates", `{"tokens":{"per":"2ms","limit":5}}`)}, teams.CodeInvalid,
+			`rates.tokens.per: got "2ms", allowed: whole seconds from "1s" to "1h"`},
 		{teams.CreateTeam{Team: spec("ads", "colour", `"red"`)}, teams.CodeInvalid, `colour: unknown field, allowed: id, `},
-		{teams.CreateTeam{Team: spec("ads", "description", `"`+whole+`"`)}, teams.CodeInvalid, `got a plain key (not shown), allowed: its SHA-256; this key has been seen, so mint another`},
-		{teams.CreateTeam{Team: teams.Spec{ID: "ads", Keys: d.Teams[0].Keys}}, teams.CodeInvalid, `keys: got keys, allowed: none; make the team, and then its keys`},
+		{teams.CreateTeam{Team: spec("ads", "description", `"`+whole+`"`)}, teams.CodeInvalid,
+			`got a plain key (not shown), allowed: its SHA-256; this key has been seen, so mint another`},
+		{teams.CreateTeam{Team: teams.Spec{ID: "ads", Keys: d.Teams[0].Keys}}, teams.CodeInvalid,
+			`keys: got keys, allowed: none; make the team, and then its keys`},
 		{teams.CreateTeam{Team: spec("ads", "disabled", "{")}, teams.CodeInvalid, `disabled: got no JSON`},
 		{teams.ReplaceTeam{Team: spec("search", whole, "{"), IfMatch: "*"}, teams.CodeInvalid, `[hidden]: got no JSON`},
-		{teams.ReplaceTeam{Team: spec("ads"), IfMatch: "*"}, teams.CodeMissing, `id: team ads is not in the directory; a team of the teams file is changed there`},
-		{teams.ReplaceTeam{Team: spec(whole), IfMatch: "*"}, teams.CodeMissing, `id: team [hidden] is not in the directory; a team of the teams file is changed there`},
+		{teams.ReplaceTeam{Team: spec("ads"), IfMatch: "*"}, teams.CodeMissing,
+			`id: team ads is not in the directory; a team of the teams file is changed there`},
+		{teams.ReplaceTeam{Team: spec(whole), IfMatch: "*"}, teams.CodeMissing,
+			`id: team [hidden] is not in the directory; a team of the teams file is changed there`},
 		{teams.RemoveTeam{ID: "search"}, teams.CodeConflict, `removing: team search is not to be removed; set disabled and removing first`},
-		{teams.ReplaceTeam{Team: spec("search", "removing", "true"), IfMatch: "*"}, teams.CodeInvalid, `got removing without disabled, allowed: both, or neither to keep the team`},
+		{teams.ReplaceTeam{Team: spec("search", "removing", "true"), IfMatch: "*"}, teams.CodeInvalid,
+			`got removing without disabled, allowed: both, or neither to keep the team`},
 		{teams.RemoveKey{Team: "search", Key: whole}, teams.CodeMissing, `key: the team has no such key; look at the team's keys`},
-		{teams.RemoveKey{Team: "ads", Key: "x"}, teams.CodeMissing, `id: team ads is not in the directory; a team of the teams file is changed there`},
+		{teams.RemoveKey{Team: "ads", Key: "x"}, teams.CodeMissing,
+			`id: team ads is not in the directory; a team of the teams file is changed there`},
 		{teams.AddKey{Team: "search", Minted: minted(t, 1), Now: today}, teams.CodeInvalid, `id: this key id stands in line`},
-		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Note: "a\nb"}, Now: today}, teams.CodeInvalid, `note: got "a\nb", allowed: one line`},
-		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Expires: at(beyond)}, Now: today}, teams.CodeInvalid, `expires: got a time outside the years 1 to 9999`},
-		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Replaces: minted(t, 1).ID, OldEnds: at(beyond)}, Now: today}, teams.CodeInvalid, `old_ends: got a time outside`},
-		{teams.Import{Document: teams.Document{Version: 1}}, teams.CodeConflict, `version: got 1, allowed: 2, which is the directory's; export it again and repeat the change, or use --force to undo what was changed since`},
+		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Note: "a\nb"}, Now: today}, teams.CodeInvalid,
+			`note: got "a\nb", allowed: one line`},
+		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Expires: at(beyond)}, Now: today}, teams.CodeInvalid,
+			`expires: got a time outside the years 1 to 9999`},
+		{teams.AddKey{Team: "search", Minted: minted(t, 2), Order: teams.KeyOrder{Replaces: minted(t, 1).ID, OldEnds: at(beyond)}, Now: today},
+			teams.CodeInvalid, `old_ends: got a time outside`},
+		{teams.Import{Document: teams.Document{Version: 1}}, teams.CodeConflict,
+			`version: got 1, allowed: 2, which is the directory's; export it again and repeat the change,` +
+				` or use --force to undo what was changed since`},
 	} {
 		after, _, err := teams.Apply(d, tt.change)
 		var refused *teams.Problem
@@ -239,7 +255,8 @@ func TestAKeyIsDisabledAndEnabled(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := `{"keys":[{"id":"` + key.ID + `","disabled":true,"note":"indexer"}]}`
-		if text := string(entry.After) + string(entry.Before); entry.What != "key.change" || entry.Key != key.ID || !strings.Contains(text, want) {
+		if text := string(entry.After) + string(entry.Before); entry.What != "key.change" || entry.Key != key.ID ||
+			!strings.Contains(text, want) {
 			t.Errorf("the entry is %s of %s: %s", entry.What, entry.Key, text)
 		}
 		joined, _, err := file.Join(next.Text(), [sha256.Size]byte{})

@@ -31,7 +31,8 @@ func (f *File) Join(document []byte, upstream ...Digest) (joined *File, ignored 
 	joined.List = slices.Clone(f.List)
 	for _, team := range list {
 		if f.Team(team.ID) != nil {
-			ignored = append(ignored, strictyaml.Fault{Text: "team " + team.ID + " is in the teams file and in the directory: the file's counts; remove one of the two"})
+			ignored = append(ignored, strictyaml.Fault{Text: "team " + team.ID +
+				" is in the teams file and in the directory: the file's counts; remove one of the two"})
 			continue
 		}
 		team.Keys = slices.DeleteFunc(team.Keys, func(k Key) bool {

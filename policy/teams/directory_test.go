@@ -38,7 +38,8 @@ func TestADirectorysTeamsStandBesideTheFiles(t *testing.T) {
 		t.Fatal(err, ignored)
 	}
 	maps := joined.Team("maps")
-	if maps == nil || maps.Owner != teams.OwnerDirectory || maps.Description != "Karten & 地图 <خرائط>" || maps.Concurrent != 9 || maps.KeyDays != 0 || maps.Keys[0].Note != "the indexer" {
+	if maps == nil || maps.Owner != teams.OwnerDirectory || maps.Description != "Karten & 地图 <خرائط>" || maps.Concurrent != 9 ||
+		maps.KeyDays != 0 || maps.Keys[0].Note != "the indexer" {
 		t.Errorf("maps is %+v", maps)
 	}
 	if mail := joined.Team("mail"); mail == nil || mail.Concurrent != 7 || mail.KeyDays != 30 {
@@ -62,14 +63,17 @@ func TestANameHasOneOwner(t *testing.T) {
 	file := mustParse(t, fileOfTwo)
 	joined, ignored, err := file.Join([]byte(`{"teams":[
 {"id":"search","keys":[{"id":"bbbbbbbbbbbb","sha256":"`+sumOf("intruder")+`"}]},
-{"id":"maps","keys":[{"id":"aaaaaaaaaaaa","sha256":"`+sumOf("one")+`"},{"id":"cccccccccccc","sha256":"`+sumOf("test")+`"},{"id":"dddddddddddd","sha256":"`+sumOf("two")+`"},{"id":"eeeeeeeeeeee","sha256":"`+sumOf("upstream")+`"}]}]}`), sha256.Sum256([]byte("upstream")))
+{"id":"maps","keys":[{"id":"aaaaaaaaaaaa","sha256":"`+sumOf("one")+`"},{"id":"cccccccccccc","sha256":"`+sumOf("test")+
+		`"},{"id":"dddddddddddd","sha256":"`+sumOf("two")+`"},{"id":"eeeeeeeeeeee","sha256":"`+sumOf("upstream")+`"}]}]}`),
+		sha256.Sum256([]byte("upstream")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `team search is in the teams file and in the directory: the file's counts; remove one of the two
 key aaaaaaaaaaaa of team maps is in the teams file, too: the file's counts; remove it from the directory
 key cccccccccccc of team maps is in the teams file, too: the file's counts; remove it from the directory
-key eeeeeeeeeeee of team maps is the upstream key, with which the team can go around the gateway: it does not work; remove it from the directory`
+key eeeeeeeeeeee of team maps is the upstream key, with which the team can go around the gateway: ` +
+		`it does not work; remove it from the directory`
 	if diff := cmp.Diff(want, ignored.Error()); diff != "" {
 		t.Errorf("ignored (-want +got):\n%s", diff)
 	}
@@ -90,7 +94,8 @@ func TestADirectoryIsTheSameAsJSON(t *testing.T) {
 		yaml = yaml[:next[0]]
 	}
 	checkSame(t, file, []byte("teams:\n"+yaml))
-	checkSame(t, file, []byte("teams:\n- id: a\n  models: [0x10, 1e3, true, 'null', 007, \"5\", 5]\n  quotas: {spend: {day: 0.100}}\n  rules:\n"))
+	checkSame(t, file, []byte("teams:\n- id: a\n  models: [0x10, 1e3, true, 'null', 007, \"5\", 5]\n  quotas: {spend: {day: 0.100}}\n  "+
+		"rules:\n"))
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(0, 40, -1).Filter(teams.IsProse).Draw(t, "description")
 		checkSame(t, file, []byte("teams:\n  - id: a\n    description: "+quotedYAML(text)+"\n"))
@@ -121,7 +126,8 @@ func checkSame(t interface {
 		t.Errorf("%s: %v", again.Text(), err)
 		return
 	}
-	if diff := cmp.Diff(first.List, second.List, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(teams.Team{}), cmpopts.SortSlices(func(a, b *teams.Team) bool { return a.ID < b.ID })); diff != "" {
+	if diff := cmp.Diff(first.List, second.List, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(teams.Team{}),
+		cmpopts.SortSlices(func(a, b *teams.Team) bool { return a.ID < b.ID })); diff != "" {
 		t.Errorf("%s\nis another as JSON (-YAML +JSON):\n%s", doc, diff)
 	}
 }

@@ -16,7 +16,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(readDoc(f, name))
 	}
 	for _, seed := range []string{
-		"", "teams: []", "{teams: [{id: a, keys: [{id: 7f3k9q2m4x1c, sha256: slk_aaaaaaaaaaaa_canary00000000000000000000000000000000000pX1}]}]}", "teams: &a [*a]", "? [a]\n: b", "teams: !!a\n  -", "%a\n---\n",
+		"", "teams: []", "{teams: [{id: a, keys: [{id: 7f3k9q2m4x1c, sha256: slk_aaaaaaaaaaaa_canary00000000000000000000000000000000000pX1}]}]}",
+		"teams: &a [*a]", "? [a]\n: b", "teams: !!a\n  -", "%a\n---\n",
 		"- - - a", "{a: [{b: c}, d], e}", "a: |\n  b\nc: >-\n d", "'", "\ufeff\r\n", "teams:\n- \n- id", "? \n? -", "<<: *a", "a: \"\\u00",
 	} {
 		f.Add([]byte(seed))

@@ -15,8 +15,9 @@ const (
 )
 
 var (
-	hookEvents = strictyaml.Word[event.Pattern](fmt.Sprintf("*, task.*, quota.*, or a type of %s", strictyaml.AnyOf(event.Types)), event.IsPattern)
-	hookKind   = strictyaml.Choice(event.Slack)
+	hookEvents = strictyaml.Word[event.Pattern](fmt.Sprintf("*, task.*, quota.*, or a type of %s", strictyaml.AnyOf(event.Types)),
+		event.IsPattern)
+	hookKind = strictyaml.Choice(event.Slack)
 )
 
 // readHooks reads the hooks of a team, which replace those of the defaults, or the operators' hooks.

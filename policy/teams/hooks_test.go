@@ -75,7 +75,8 @@ func TestHooksGetWhatTheyWant(t *testing.T) {
 // A team of the directory has hooks as one of the file.
 func TestTeamsOfTheDirectoryHaveHooks(t *testing.T) {
 	file := mustParse(t, hooksDoc)
-	joined, ignored, err := file.Join([]byte(`{"version": 1, "teams": [{"id": "new", "keys": [], "hooks": [{"id": "a", "url": "https://a.example", "secret_file": "a"}]}, {"id": "plain", "keys": []}]}`))
+	joined, ignored, err := file.Join([]byte(`{"version": 1, "teams": [{"id": "new", "keys": [], "hooks": [{"id": "a",` +
+		` "url": "https://a.example", "secret_file": "a"}]}, {"id": "plain", "keys": []}]}`))
 	if err != nil || ignored != nil {
 		t.Fatal(ignored, err)
 	}
@@ -85,22 +86,26 @@ func TestTeamsOfTheDirectoryHaveHooks(t *testing.T) {
 	if got := joined.Hooked("plain", event.TaskSucceeded, ""); len(got) != 1 || got[0].Hook != "jobs" {
 		t.Errorf("%+v", got)
 	}
-	if _, _, err := file.Join([]byte(`{"teams": [], "hooks": []}`)); err == nil || !strings.Contains(err.Error(), "belongs only in the teams file") {
+	if _, _, err := file.Join([]byte(`{"teams": [], "hooks": []}`)); err == nil ||
+		!strings.Contains(err.Error(), "belongs only in the teams file") {
 		t.Error(err)
 	}
 }
 
 func TestFaultyHooksAreRefused(t *testing.T) {
 	for hook, want := range map[string]string{
-		`{url: "https://a.example", secret_file: a}`:                                "hooks[0]: id is missing",
-		`{id: a, secret_file: a}`:                                                   "hooks[0]: url is missing",
-		`{id: A, url: "https://a.example", secret_file: a}`:                         "hooks[0].id: got",
-		`{id: a, url: "http://a.example/CANARY", secret_file: a}`:                   "hooks[0].url: got another text (not shown: it may be a secret), allowed: an address such as https://",
-		`{id: a, url: [CANARY], secret_file: a}`:                                    "hooks[0].url: got",
-		`{id: a, url: "https://a.example", secret_file: a, events: [task.done]}`:    `hooks[0].events[0]: got "task.done", allowed: *, task.*, quota.*, or a type of task.succeeded`,
-		`{id: a, url: "https://a.example", secret_file: a, events: ["request.*"]}`:  "hooks[0].events[0]: got",
-		`{id: a, url: "https://a.example", secret_file: a, events: []}`:             "hooks[0].events: got an empty list",
-		`{id: a, url: "https://a.example"}`:                                         "hooks[0]: got 0 secrets, allowed: secret_file, or secrets with one or two files",
+		`{url: "https://a.example", secret_file: a}`:        "hooks[0]: id is missing",
+		`{id: a, secret_file: a}`:                           "hooks[0]: url is missing",
+		`{id: A, url: "https://a.example", secret_file: a}`: "hooks[0].id: got",
+		`{id: a, url: "http://a.example/CANARY", secret_file: a}`: "hooks[0].url: got another text (not shown: it may be a " +
+			"secret), allowed: an address such as https://",
+		`{id: a, url: [CANARY], secret_file: a}`: "hooks[0].url: got",
+		`{id: a, url: "https://a.example", secret_file: a,` +
+			` events: [task.done]}`: `hooks[0].events[0]: got "task.done", allowed: *, task.*, quota.*, or a type of task.succeeded`,
+		`{id: a, url: "https://a.example", secret_file: a, events: ["request.*"]}`: "hooks[0].events[0]: got",
+		`{id: a, url: "https://a.example", secret_file: a, events: []}`:            "hooks[0].events: got an empty list",
+		`{id: a, url: "https://a.example"}`: "hooks[0]: got 0 secrets, allowed: secret_file, or " +
+			"secrets with one or two files",
 		`{id: a, url: "https://a.example", secrets: [a, b, c]}`:                     "hooks[0]: got 3 secrets",
 		`{id: a, url: "https://a.example", secret_file: a, secrets: [b]}`:           "hooks[0]: got secret_file beside secrets",
 		`{id: a, url: "https://a.example", secret_file: a, kind: slack}`:            "hooks[0]: got a secret for a hook of kind slack",
@@ -109,7 +114,8 @@ func TestFaultyHooksAreRefused(t *testing.T) {
 		`{id: a, url: "https://a.example", secret_file: a, secret: CANARY}`:         "hooks[0].secret: unknown field",
 		`{id: a, url: "https://a.example", kind: slack}, {id: a, url: "https://b"}`: `hooks[1]: got "a", allowed: each id once`,
 	} {
-		for doc, field := range map[string]string{"teams: []\nhooks: [" + hook + "]": "", "teams: [{id: x, hooks: [" + hook + "]}]": "teams[0]."} {
+		for doc, field := range map[string]string{"teams: []\nhooks: [" + hook + "]": "",
+			"teams: [{id: x, hooks: [" + hook + "]}]": "teams[0]."} {
 			_, err := teams.Parse([]byte(doc))
 			if err == nil || !strings.Contains(err.Error(), field+want) || strings.Contains(err.Error(), "CANARY") {
 				t.Errorf("%s: %v", hook, err)

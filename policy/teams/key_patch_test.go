@@ -13,10 +13,12 @@ import (
 // A change of a key is a merge patch: what it does not name stays at any depth, null removes, and neither null nor an empty object is kept.
 func TestAChangeOfAKeyIsAMergePatch(t *testing.T) {
 	const id = "aaaaaaaaaaaa"
-	const some = `{"concurrent":4,"quotas":{"images":{"day":50,"month":900},"spend":{"month":12.50}},"rates":{"requests":{"burst":90,"limit":60,"per":"1m"}}}`
+	const some = `{"concurrent":4,"quotas":{"images":{"day":50,"month":900},"spend":{"month":12.50}},"rates":{"requests":{"burst":90,` +
+		`"limit":60,"per":"1m"}}}`
 	for _, tt := range []struct{ name, before, change, after, field string }{
 		{"another period", some, `{"quotas":{"images":{"day":40}}}`, strings.Replace(some, `"day":50`, `"day":40`, 1), ""},
-		{"another unit", `{"quotas":{"images":{"day":50}}}`, `{"quotas":{"tokens":{"month":7}}}`, `{"quotas":{"images":{"day":50},"tokens":{"month":7}}}`, ""},
+		{"another unit", `{"quotas":{"images":{"day":50}}}`, `{"quotas":{"tokens":{"month":7}}}`,
+			`{"quotas":{"images":{"day":50},"tokens":{"month":7}}}`, ""},
 		{"no period", some, `{"quotas":{"images":{"day":null}}}`, strings.Replace(some, `"day":50,`, "", 1), ""},
 		{"the last period", `{"quotas":{"images":{"day":50}}}`, `{"quotas":{"images":{"day":null}}}`, `{}`, ""},
 		{"no unit", some, `{"quotas":{"images":null}}`, strings.Replace(some, `"images":{"day":50,"month":900},`, "", 1), ""},
@@ -24,7 +26,8 @@ func TestAChangeOfAKeyIsAMergePatch(t *testing.T) {
 		{"what it never had", `{}`, `{"quotas":{"images":{"day":null},"spend":null},"rates":null,"models":null}`, `{}`, ""},
 		{"a part of a rate", some, `{"rates":{"requests":{"limit":30}}}`, strings.Replace(some, `"limit":60`, `"limit":30`, 1), ""},
 		{"no burst", some, `{"rates":{"requests":{"burst":null}}}`, strings.Replace(some, `"burst":90,`, "", 1), ""},
-		{"another rate", some, `{"rates":{"tokens":{"per":"1m","limit":5}}}`, strings.Replace(some, `"per":"1m"}}`, `"per":"1m"},"tokens":{"limit":5,"per":"1m"}}`, 1), ""},
+		{"another rate", some, `{"rates":{"tokens":{"per":"1m","limit":5}}}`,
+			strings.Replace(some, `"per":"1m"}}`, `"per":"1m"},"tokens":{"limit":5,"per":"1m"}}`, 1), ""},
 		{"as documented", some, documentedChange(t), strings.Replace(some, `"day":50,"month":900`, `"day":40`, 1), ""},
 		{"a list as a whole", `{"models":["a","b"]}`, `{"models":["c"]}`, `{"models":["c"]}`, ""},
 		{"its state only", some, `{"disabled":true}`, strings.Replace(some, `{"con`, `{"disabled":true,"con`, 1), ""},
@@ -46,7 +49,8 @@ func TestAChangeOfAKeyIsAMergePatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			d, _, err = teams.Apply(d, teams.ChangeKey{Team: "search", Key: id, IfMatch: "*", Members: []byte(tt.change)})
-			if problem, ok := err.(*teams.Problem); ok && problem.Field == tt.field && tt.field != "" { //nolint:errorlint // Apply returns it as it is
+			problem, ok := err.(*teams.Problem) //nolint:errorlint // Apply returns it as it is
+			if ok && problem.Field == tt.field && tt.field != "" {
 				return
 			}
 			if err != nil || tt.field != "" {
@@ -76,7 +80,8 @@ func documentedChange(t *testing.T) string {
 
 // A new key keeps nothing null, and one that replaces another has the limits of that, merged with those of the order.
 func TestANewKeyKeepsNothingNull(t *testing.T) {
-	d, err := teams.ReadDocument([]byte(`{"version":1,"teams":[{"id":"search","keys":[{"id":"aaaaaaaaaaaa","sha256":"` + strings.Repeat("ab", 32) +
+	d, err := teams.ReadDocument([]byte(`{"version":1,"teams":[{"id":"search","keys":[{"id":"aaaaaaaaaaaa","sha256":"` +
+		strings.Repeat("ab", 32) +
 		`","quotas":{"images":{"day":50},"spend":null}}]}]}`))
 	if err != nil {
 		t.Fatal(err)

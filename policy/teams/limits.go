@@ -168,7 +168,10 @@ func (r Rate) check(n strictyaml.Node) {
 	}
 	full, unit := r.Burst*per/r.Limit, (per+r.Limit-1)/r.Limit
 	if full > maxRefill.Microseconds() {
-		n.Fault(strictyaml.Fault{Given: "a bucket that takes more than a year to fill", Allowed: burst("most", maxRefill.Microseconds()/per*r.Limit)})
+		n.Fault(strictyaml.Fault{
+			Given:   "a bucket that takes more than a year to fill",
+			Allowed: burst("most", maxRefill.Microseconds()/per*r.Limit),
+		})
 	}
 	if full < unit {
 		n.Fault(strictyaml.Fault{Given: "a bucket in which one unit never fits", Allowed: burst("least", (unit*r.Limit+per-1)/per)})

@@ -47,7 +47,8 @@ func TestModelsAreListedForTheTeamsThatMayAskThem(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"gpt-4o": "llm-max", "llm-max": "llm-max", "unknown": "unknown", "claude-haiku-4-5": "llm-plus", "claude-opus-4": "llm-max", "claude": "claude",
+		"gpt-4o": "llm-max", "llm-max": "llm-max", "unknown": "unknown", "claude-haiku-4-5": "llm-plus", "claude-opus-4": "llm-max",
+		"claude": "claude",
 	} {
 		if got := file.Resolve(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
@@ -72,7 +73,8 @@ prices:
   - {model: "*", input_per_million: 1}
 `)
 	for model, want := range map[string]string{
-		"llm-max": "llm-max", "llm-image-2.0": "llm-image*", "llm-plus": "llm-*", "gen2.5-t2i": "gen2.5-*", "": "other", "x": "other", "*": "other",
+		"llm-max": "llm-max", "llm-image-2.0": "llm-image*", "llm-plus": "llm-*", "gen2.5-t2i": "gen2.5-*", "": "other", "x": "other",
+		"*": "other",
 	} {
 		if got := file.Label(model); got != want {
 			t.Errorf("%q is labelled %q, want %q", model, got, want)

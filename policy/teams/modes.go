@@ -59,7 +59,8 @@ func worded(word string, known []string) string {
 	plain := plainly(word)
 	first, _, dotted := strings.Cut(plain, ".")
 	begun := func(id string) bool { return strings.HasPrefix(id, first+".") }
-	if plainWords.MatchString(word) || slips.MatchString(word) && (spelling.Nearest(plain, known) != "" || dotted && slices.ContainsFunc(known, begun)) {
+	if plainWords.MatchString(word) || slips.MatchString(word) &&
+		(spelling.Nearest(plain, known) != "" || dotted && slices.ContainsFunc(known, begun)) {
 		return word
 	}
 	return "[hidden]"
@@ -72,7 +73,10 @@ func plainly(word string) string {
 
 // unknownRule is the fault of an id that no rule has.
 func unknownRule(id string, ids []string) strictyaml.Fault {
-	return strictyaml.Fault{Text: "unknown rule", Advice: strictyaml.Meant(plainly(id), ids), Allowed: "the ids that sluice check --rules prints"}
+	return strictyaml.Fault{
+		Text: "unknown rule", Advice: strictyaml.Meant(plainly(id), ids),
+		Allowed: "the ids that sluice check --rules prints",
+	}
 }
 
 // readModes reads modes by rule id.

@@ -42,8 +42,9 @@ func TestEveryRuleTakesEveryMode(t *testing.T) {
 
 // TestParseModesFaults: all faults together, with the nearest known id, and no secret.
 func TestParseModesFaults(t *testing.T) {
-	modes, err := teams.ParseModes("image.promt.length=warn,header.sse=loud,header.sse=off,header.async,,=off,header.sse =off,header.sse= off," +
-		"slk_aaaaaaaaaaaa_canary00000000000000000000000000000000000pX=off,header.async=slk_canary")
+	modes, err := teams.ParseModes(
+		"image.promt.length=warn,header.sse=loud,header.sse=off,header.async,,=off,header.sse =off,header.sse= off," +
+			"slk_aaaaaaaaaaaa_canary00000000000000000000000000000000000pX=off,header.async=slk_canary")
 	const want = `image.promt.length: unknown rule (meant image.prompt.length?), allowed: the ids that sluice check --rules prints
 header.sse: got "loud", allowed: refuse, warn or off
 header.sse: stands twice, allowed: each rule once
@@ -89,8 +90,10 @@ func TestSlipsOfRuleIDsAreShown(t *testing.T) {
 			t.Errorf("%s gave %v\nwant %s", id, err, want)
 		}
 	}
-	for mode, want := range map[string]string{"Off": `"Off"`, "WARN": `"WARN"`, "refuse1": `"refuse1"`, "x9Kq-2.pL": `"[hidden]"`, "0ffice": `"[hidden]"`} {
-		if _, err := teams.ParseModes("header.sse=" + mode); err == nil || err.Error() != "header.sse: got "+want+", allowed: refuse, warn or off" {
+	for mode, want := range map[string]string{"Off": `"Off"`, "WARN": `"WARN"`, "refuse1": `"refuse1"`, "x9Kq-2.pL": `"[hidden]"`,
+		"0ffice": `"[hidden]"`} {
+		if _, err := teams.ParseModes("header.sse=" + mode); err == nil ||
+			err.Error() != "header.sse: got "+want+", allowed: refuse, warn or off" {
 			t.Errorf("%s gave %v", mode, err)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"sluice/policy/unit"
 )
 
-const inMicros = "currency_digits: 6\nhouse: {quotas: {spend: {month: 9007199254}}}\nteams:\n  - id: search\n    quotas: {spend: {day: 9007199254.740991}}\n"
+const inMicros = "currency_digits: 6\nhouse: {quotas: {spend: {month: 9007199254}}}\nteams:\n  - id: search\n    quotas: {spend: {day: " +
+	"9007199254.740991}}\n"
 
 // With six digits a quota of spend may be a thousand times larger, and amounts count in 10⁻⁶, wherever the line stands.
 func TestAmountsCountInMicros(t *testing.T) {
@@ -27,11 +28,13 @@ func TestAmountsCountInMicros(t *testing.T) {
 			t.Errorf("%+v", house)
 		}
 	}
-	if f := faultsOf(t, []byte(lines[1])); !strings.Contains(f.Error(), "allowed: an amount from 0 to 9007199.254740991 with at most nine decimals") {
+	if f := faultsOf(t, []byte(lines[1])); !strings.Contains(f.Error(),
+		"allowed: an amount from 0 to 9007199.254740991 with at most nine decimals") {
 		t.Error(f)
 	}
 	want := "got \"1.0000001\", allowed: an amount from 0 to 9007199254.740991 with at most six decimals"
-	if f := faultsOf(t, []byte("currency_digits: 6\nteams: [{id: a, quotas: {spend: {day: 1.0000001}}}]\n")); !strings.Contains(f.Error(), want) {
+	if f := faultsOf(t, []byte("currency_digits: 6\nteams: [{id: a, quotas: {spend: {day: 1.0000001}}}]\n")); !strings.Contains(f.Error(),
+		want) {
 		t.Error(f)
 	}
 	for _, digits := range []string{"7", "0", "-6", `"6"`, "six", "6.0"} {
@@ -43,7 +46,8 @@ func TestAmountsCountInMicros(t *testing.T) {
 
 // A line of a bill is rounded up once, to the last digit: no price per million is too small for it.
 func TestBillsInMicros(t *testing.T) {
-	file := mustParse(t, "currency_digits: 6\nteams: []\nprices:\n  - {model: m, input_per_million: 0.5, output_per_million: 160000.000001, cached_per_million: 0.000001}\n  - {model: p, image: 3500}\n")
+	file := mustParse(t, "currency_digits: 6\nteams: []\nprices:\n  - {model: m, input_per_million: 0.5, output_per_million: "+
+		"160000.000001, cached_per_million: 0.000001}\n  - {model: p, image: 3500}\n")
 	m, p := file.Prices.For("m", 20261126), file.Prices.For("p", 20261126)
 	for _, tt := range []struct {
 		price *price.Price
@@ -98,7 +102,8 @@ func TestRaisesInMicros(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ := json.Marshal([]teams.Raise{raise})
-	list, err := teams.ReadRaises([]byte(strings.Replace(string(text), "]", `,{"id":"b","team":"search","unit":"spend","period":"day","amount":1.5,"until":"2026-11-27T00:00:00Z"}]`, 1)))
+	list, err := teams.ReadRaises([]byte(strings.Replace(string(text), "]",
+		`,{"id":"b","team":"search","unit":"spend","period":"day","amount":1.5,"until":"2026-11-27T00:00:00Z"}]`, 1)))
 	if err != nil || !strings.Contains(string(text), `"currency_digits":6`) {
 		t.Fatalf("%s %v", text, err)
 	}

@@ -46,7 +46,8 @@ func readPrice(n strictyaml.Node) (p price.Price) {
 		strictyaml.Must("model", strictyaml.One(&p.Pattern, modelPattern)),
 		strictyaml.May("from", strictyaml.One(&p.From, day)),
 	}, priceFields(&p.Rates, false)...)
-	fields = append(fields, strictyaml.May("images", several("sizes", func(item strictyaml.Node) { p.Images = append(p.Images, readSize(item, p.Images)) })))
+	fields = append(fields, strictyaml.May("images", several("sizes",
+		func(item strictyaml.Node) { p.Images = append(p.Images, readSize(item, p.Images)) })))
 	rates := append(priceFields(&p.Rates, true),
 		strictyaml.May("above", several("borders", func(item strictyaml.Node) { p.Above = append(p.Above, readBorder(item, p.Above)) })))
 	given := n.Fields(append(fields, rates...)...)
@@ -59,7 +60,8 @@ func readPrice(n strictyaml.Node) (p price.Price) {
 // readBorder reads the rates of requests with a long input. It warns of a border that is not above the ones before it.
 func readBorder(n strictyaml.Node, before []price.Border) (b price.Border) {
 	rates := priceFields(&b.Rates, true)
-	given := n.Fields(append([]strictyaml.Field{strictyaml.Must("input", strictyaml.One(&b.Input, strictyaml.Whole[int64](1, unit.Most)))}, rates...)...)
+	given := n.Fields(append([]strictyaml.Field{strictyaml.Must("input", strictyaml.One(&b.Input, strictyaml.Whole[int64](1, unit.Most)))},
+		rates...)...)
 	if len(given) == 1 && given["input"] {
 		n.Fault(strictyaml.Fault{Given: "no price", Allowed: namesOf(rates)})
 	}
@@ -92,7 +94,8 @@ func readSize(n strictyaml.Node, before []price.Size) (s price.Size) {
 	case slices.ContainsFunc(before, func(b price.Size) bool { return b.UpToPixels == s.UpToPixels && strings.EqualFold(b.Word, s.Word) }):
 		n.Warn("never counts: an entry before it has the same size")
 	case s.Word != "" && !policy.IsSize(strings.ToUpper(s.Word)):
-		n.Warn("no request can ask for the size " + strictyaml.Shown(s.Word) + ", only for 1K, 2K and width*height; it counts if an answer says it")
+		n.Warn("no request can ask for the size " + strictyaml.Shown(s.Word) +
+			", only for 1K, 2K and width*height; it counts if an answer says it")
 	}
 	return s
 }

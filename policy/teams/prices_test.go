@@ -40,8 +40,9 @@ prices:
 		{
 			Pattern: "llm-max*", From: 20261101,
 			Rates: ratesOf(map[price.Kind]int64{
-				price.Input: 2500 * milli, price.Output: 10_000 * milli, price.Thinking: 12_000 * milli, price.Cached: 500 * milli, price.ExplicitCached: 0,
-				price.CacheCreation: 3125 * milli, price.ImageInput: 4000 * milli, price.VideoInput: 5000 * milli, price.AudioInput: 6000 * milli,
+				price.Input: 2500 * milli, price.Output: 10_000 * milli, price.Thinking: 12_000 * milli, price.Cached: 500 * milli,
+				price.ExplicitCached: 0,
+				price.CacheCreation:  3125 * milli, price.ImageInput: 4000 * milli, price.VideoInput: 5000 * milli, price.AudioInput: 6000 * milli,
 			}),
 			Above: []price.Border{
 				{Input: 32_000, Rates: ratesOf(map[price.Kind]int64{price.Input: 4000 * milli, price.Cached: 800 * milli})},

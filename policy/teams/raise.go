@@ -79,7 +79,10 @@ type RaiseOrder struct {
 // Raise returns the raise, with an id, that the order makes of a quota of a team, or a [Problem] with [CodeUnfit] that
 // says why it makes none.
 func (o RaiseOrder) Raise(id string, team *Team, now time.Time) (Raise, error) {
-	r := Raise{ID: id, Team: team.ID, Money: team.Money, Unit: o.Unit, Period: o.Period, From: now.UTC().Truncate(time.Millisecond), Reason: strings.TrimSpace(o.Reason)}
+	r := Raise{
+		ID: id, Team: team.ID, Money: team.Money, Unit: o.Unit, Period: o.Period, From: now.UTC().Truncate(time.Millisecond),
+		Reason: strings.TrimSpace(o.Reason),
+	}
 	ends, ok := endOfPeriod(o.Period, now)
 	if !ok {
 		return r, notAllowed(CodeUnfit, "period", strictyaml.Shown(string(o.Period)), strictyaml.AnyOf(Periods[:]), "")
@@ -89,7 +92,8 @@ func (o RaiseOrder) Raise(id string, team *Team, now time.Time) (Raise, error) {
 	}
 	at := slices.IndexFunc(team.Quotas, func(q Quota) bool { return q.Unit == o.Unit && q.Period == o.Period })
 	if at < 0 {
-		return r, notAllowed(CodeUnfit, "unit", string(o.Unit)+" a "+string(o.Period), quotasOf(team), "only a quota that the team has can be raised")
+		return r, notAllowed(CodeUnfit, "unit", string(o.Unit)+" a "+string(o.Period), quotasOf(team),
+			"only a quota that the team has can be raised")
 	}
 	if err := r.count(o.Amount, team.Quotas[at].Limit); err != nil {
 		return r, err

@@ -30,7 +30,10 @@ func (c AddRaise) apply(list []Raise) ([]Raise, Entry, error) {
 		return nil, Entry{}, ErrMade
 	}
 	if len(own) >= maxRaises {
-		return nil, Entry{}, &Problem{Code: CodeConflict, Text: "the team has 100 raises at the moment, the most that it may have", Advice: "end one of them"}
+		return nil, Entry{}, &Problem{
+			Code: CodeConflict, Text: "the team has 100 raises at the moment, the most that it may have",
+			Advice: "end one of them",
+		}
 	}
 	return append(slices.Clone(list), c.Raise), Entry{What: "raise.add", Team: c.Raise.Team, After: strictyaml.Encode(c.Raise)}, nil
 }
@@ -41,7 +44,10 @@ type EndRaise struct{ Team, ID string }
 func (c EndRaise) apply(list []Raise) ([]Raise, Entry, error) {
 	at := slices.IndexFunc(list, func(r Raise) bool { return r.Team == c.Team && r.ID == c.ID })
 	if at < 0 {
-		return nil, Entry{}, &Problem{Code: CodeMissing, Field: "raise", Text: "the team has no such raise at the moment", Advice: "look at the team's raises"}
+		return nil, Entry{}, &Problem{
+			Code: CodeMissing, Field: "raise", Text: "the team has no such raise at the moment",
+			Advice: "look at the team's raises",
+		}
 	}
 	ended := list[at]
 	return slices.Delete(slices.Clone(list), at, at+1), Entry{What: "raise.end", Team: ended.Team, Before: strictyaml.Encode(ended)}, nil

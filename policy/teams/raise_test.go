@@ -12,7 +12,8 @@ import (
 	"sluice/policy/unit"
 )
 
-const raisable = "teams:\n  - {id: search, quotas: {images: {day: 500, month: 9000}, spend: {day: 2.5}}}\n  - {id: ads, quotas: {images: {day: 500}}}\n  - id: free\n"
+const raisable = "teams:\n  - {id: search, quotas: {images: {day: 500, month: 9000}, spend: {day: 2.5}}}\n  - {id: ads, quotas: " +
+	"{images: {day: 500}}}\n  - id: free\n"
 
 func fileFrom(t tb, text string) *teams.File {
 	t.Helper()
@@ -35,24 +36,42 @@ func TestWhatARaiseMustBe(t *testing.T) {
 	}{
 		{"until the day's end", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "500", Reason: "launch"}, midnight, ""},
 		{"until the month's end", "search", teams.RaiseOrder{Unit: "images", Period: "month", Amount: "1", Reason: "launch"}, month, ""},
-		{"until the end, said so", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "500", Until: in(12 * time.Hour), Reason: "launch"}, midnight, ""},
-		{"until a moment in another zone", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "500", Until: at(in(time.Hour).In(time.FixedZone("", 3600))), Reason: "launch"}, today.Add(time.Hour), ""},
+		{"until the end, said so", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "500", Until: in(12 * time.Hour),
+			Reason: "launch"}, midnight, ""},
+		{"until a moment in another zone", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "500",
+			Until: at(in(time.Hour).In(time.FixedZone("", 3600))), Reason: "launch"}, today.Add(time.Hour), ""},
 		{"money", "search", teams.RaiseOrder{Unit: "spend", Period: "day", Amount: "1.23e-7", Reason: strings.Repeat("ü", 200)}, midnight, ""},
-		{"nothing", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "0", Reason: "x"}, midnight, `amount: got "0", allowed: a whole number above 0, at most 9007199254740491`},
-		{"less", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "-1", Reason: "x"}, midnight, `amount: got "-1", allowed: a whole number above 0, at most 9007199254740491`},
-		{"no amount", "search", teams.RaiseOrder{Unit: "images", Period: "day", Reason: "x"}, midnight, `amount: got "", allowed: a whole number above 0, at most 9007199254740491`},
-		{"a part of an image", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "0.5", Reason: "x"}, midnight, `amount: got "0.5", allowed: a whole number above 0, at most 9007199254740491`},
-		{"more than can be counted", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "9007199254740492", Reason: "x"}, midnight, `amount: got "9007199254740492", allowed: a whole number above 0, at most 9007199254740491`},
-		{"a part of a nano", "search", teams.RaiseOrder{Unit: "spend", Period: "day", Amount: "1e-10", Reason: "x"}, midnight, `amount: got "1e-10", allowed: an amount above 0 with at most 9 decimals, at most 9007196.754740991`},
-		{"until now", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "1", Until: in(0), Reason: "x"}, midnight, "until: got 2026-11-22T12:00:00Z, allowed: after 2026-11-22T12:00:00Z, at most 2026-11-23T00:00:00Z, the end of the day"},
-		{"beyond the day", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "1", Until: in(12*time.Hour + time.Nanosecond), Reason: "x"}, midnight, "until: got 2026-11-23T00:00:00Z, allowed: after 2026-11-22T12:00:00Z, at most 2026-11-23T00:00:00Z, the end of the day"},
-		{"beyond the month", "search", teams.RaiseOrder{Unit: "images", Period: "month", Amount: "1", Until: in(240 * time.Hour), Reason: "x"}, month, "until: got 2026-12-02T12:00:00Z, allowed: after 2026-11-22T12:00:00Z, at most 2026-12-01T00:00:00Z, the end of the month"},
-		{"a quota that the team lacks", "search", teams.RaiseOrder{Unit: "tokens", Period: "day", Amount: "1", Reason: "x"}, midnight, "unit: got tokens a day, allowed: images a day, images a month or spend a day; only a quota that the team has can be raised"},
-		{"a team without quotas", "free", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "1", Reason: "x"}, midnight, "unit: got images a day, allowed: none, because the team has no quota; only a quota that the team has can be raised"},
-		{"no such unit", "search", teams.RaiseOrder{Unit: "pictures", Period: "day", Amount: "1", Reason: "x"}, midnight, `unit: got "pictures", allowed: requests, tokens, images or spend`},
-		{"no such period", "search", teams.RaiseOrder{Unit: "images", Period: "week", Amount: "1", Reason: "x"}, midnight, `period: got "week", allowed: day or month`},
-		{"no reason", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "1", Reason: " "}, midnight, "reason: got 0 characters, allowed: 1 to 200 in one line; say why, for the audit"},
-		{"a long reason", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "1", Reason: strings.Repeat("x", 201)}, midnight, "reason: got 201 characters, allowed: 1 to 200 in one line; say why, for the audit"},
+		{"nothing", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "0", Reason: "x"}, midnight,
+			`amount: got "0", allowed: a whole number above 0, at most 9007199254740491`},
+		{"less", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "-1", Reason: "x"}, midnight,
+			`amount: got "-1", allowed: a whole number above 0, at most 9007199254740491`},
+		{"no amount", "search", teams.RaiseOrder{Unit: "images", Period: "day", Reason: "x"}, midnight,
+			`amount: got "", allowed: a whole number above 0, at most 9007199254740491`},
+		{"a part of an image", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "0.5", Reason: "x"}, midnight,
+			`amount: got "0.5", allowed: a whole number above 0, at most 9007199254740491`},
+		{"more than can be counted", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "9007199254740492", Reason: "x"},
+			midnight, `amount: got "9007199254740492", allowed: a whole number above 0, at most 9007199254740491`},
+		{"a part of a nano", "search", teams.RaiseOrder{Unit: "spend", Period: "day", Amount: "1e-10", Reason: "x"}, midnight,
+			`amount: got "1e-10", allowed: an amount above 0 with at most 9 decimals, at most 9007196.754740991`},
+		{"until now", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "1", Until: in(0), Reason: "x"}, midnight,
+			"until: got 2026-11-22T12:00:00Z, allowed: after 2026-11-22T12:00:00Z, at most 2026-11-23T00:00:00Z, the end of the day"},
+		{"beyond the day", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "1", Until: in(12*time.Hour + time.Nanosecond),
+			Reason: "x"}, midnight,
+			"until: got 2026-11-23T00:00:00Z, allowed: after 2026-11-22T12:00:00Z, at most 2026-11-23T00:00:00Z, the end of the day"},
+		{"beyond the month", "search", teams.RaiseOrder{Unit: "images", Period: "month", Amount: "1", Until: in(240 * time.Hour), Reason: "x"},
+			month, "until: got 2026-12-02T12:00:00Z, allowed: after 2026-11-22T12:00:00Z, at most 2026-12-01T00:00:00Z, the end of the month"},
+		{"a quota that the team lacks", "search", teams.RaiseOrder{Unit: "tokens", Period: "day", Amount: "1", Reason: "x"}, midnight,
+			"unit: got tokens a day, allowed: images a day, images a month or spend a day; only a quota that the team has can be raised"},
+		{"a team without quotas", "free", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "1", Reason: "x"}, midnight,
+			"unit: got images a day, allowed: none, because the team has no quota; only a quota that the team has can be raised"},
+		{"no such unit", "search", teams.RaiseOrder{Unit: "pictures", Period: "day", Amount: "1", Reason: "x"}, midnight,
+			`unit: got "pictures", allowed: requests, tokens, images or spend`},
+		{"no such period", "search", teams.RaiseOrder{Unit: "images", Period: "week", Amount: "1", Reason: "x"}, midnight,
+			`period: got "week", allowed: day or month`},
+		{"no reason", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "1", Reason: " "}, midnight,
+			"reason: got 0 characters, allowed: 1 to 200 in one line; say why, for the audit"},
+		{"a long reason", "search", teams.RaiseOrder{Unit: "images", Period: "day", Amount: "1", Reason: strings.Repeat("x", 201)}, midnight,
+			"reason: got 201 characters, allowed: 1 to 200 in one line; say why, for the audit"},
 	} {
 		made, err := tt.order.Raise("aaaaaaaaaaaa", fileFrom(t, raisable).Team(tt.team), today)
 		var problem *teams.Problem
@@ -83,7 +102,8 @@ func TestRaisesAddUp(t *testing.T) {
 	file := fileFrom(t, raisable)
 	raised, next := file.Raised(all, today)
 	search, was := raised.Team("search"), file.Team("search")
-	want := []teams.Quota{{Unit: "images", Period: "day", Limit: 1020}, {Unit: "images", Period: "month", Limit: 9000}, {Unit: "spend", Period: "day", Limit: unit.Most}}
+	want := []teams.Quota{{Unit: "images", Period: "day", Limit: 1020}, {Unit: "images", Period: "month", Limit: 9000},
+		{Unit: "spend", Period: "day", Limit: unit.Most}}
 	if diff := cmp.Diff(want, search.Quotas); diff != "" || !next.Equal(today.Add(time.Minute)) {
 		t.Errorf("next at %v\n%s", next, diff)
 	}

@@ -44,7 +44,8 @@ teams:
 // values the file's defaults get. As the whole document would be refused, no later change of any team would come into force.
 func TestDefaultsDoNotBreakADirectory(t *testing.T) {
 	file := mustParse(t, string(readDoc(t, "testdata/read/tags.yaml")))
-	const document = `{"teams":[{"id":"untagged","tag_key":"none"},{"id":"less","tag_key":"none","tag_quotas":{"images":{"month":"none"}}},{"id":"tagged"}]}`
+	const document = `{"teams":[{"id":"untagged","tag_key":"none"},{"id":"less","tag_key":"none",` +
+		`"tag_quotas":{"images":{"month":"none"}}},{"id":"tagged"}]}`
 	if _, err := teams.ReadDocument([]byte(document)); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,8 @@ func TestDefaultsDoNotBreakADirectory(t *testing.T) {
 		t.Errorf("%q %v", team.TagKey, team.TagQuotas)
 	}
 	for _, own := range []string{
-		`{"teams":[{"id":"own","tag_key":"none","tag_quotas":{"requests":{"day":1}}}]}`, `{"teams":[{"id":"own","tag_key":"none","tag_quotas":{"images":{"month":91}}}]}`,
+		`{"teams":[{"id":"own","tag_key":"none","tag_quotas":{"requests":{"day":1}}}]}`,
+		`{"teams":[{"id":"own","tag_key":"none","tag_quotas":{"images":{"month":91}}}]}`,
 	} {
 		if _, _, err := file.Join([]byte(own), none); err == nil {
 			t.Errorf("%s is read", own)

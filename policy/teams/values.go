@@ -39,13 +39,15 @@ var (
 
 	prose = strictyaml.Word[string](fmt.Sprintf("one line of at most %d characters, without control characters", MaxProse), IsProse)
 
-	member = strictyaml.Word[string]("a group or an e-mail: one line of 1 to 200 characters, without spaces at its ends", func(text string) bool {
-		return text != "" && IsProse(text) && strings.TrimSpace(text) == text
-	})
+	member = strictyaml.Word[string]("a group or an e-mail: one line of 1 to 200 characters, without spaces at its ends",
+		func(text string) bool {
+			return text != "" && IsProse(text) && strings.TrimSpace(text) == text
+		})
 
 	tagName = strictyaml.Word[string]("the name of a tag, 1 to 62 of a–z, 0–9, dot, underscore and hyphen, or none", policy.IsTagName)
 
-	issuerURL = strictyaml.Word[string]("an address such as https://login.example/realm, without user, query and fragment (http only on this machine)", IsIssuerURL)
+	issuerURL = strictyaml.Word[string]("an address such as https://login.example/realm, without user, query and fragment (http only on "+
+		"this machine)", IsIssuerURL)
 
 	claimValue = strictyaml.Word[string](fmt.Sprintf("1 to %d bytes without control characters", maxClaimValue), func(text string) bool {
 		return text != "" && len(text) <= maxClaimValue && !controls.MatchString(text)
@@ -56,7 +58,8 @@ var (
 // small ones with an exponent, 1.23e-7.
 func amount(n strictyaml.Node) strictyaml.Form[int64] {
 	most := n.Money.Written(unit.NameSpend, unit.Most)
-	allowed := fmt.Sprintf("an amount from 0 to %s with at most %s decimals", most, map[unit.Money]string{unit.Nanos: "nine", unit.Micros: "six"}[n.Money])
+	allowed := fmt.Sprintf("an amount from 0 to %s with at most %s decimals", most,
+		map[unit.Money]string{unit.Nanos: "nine", unit.Micros: "six"}[n.Money])
 	return strictyaml.Form[int64]{Allowed: allowed, Bare: true, Parse: func(text string) (parts int64, ok bool) {
 		parts, ok = n.Money.Read(unit.NameSpend, text)
 		if !ok && n.AnyMoney {
@@ -74,7 +77,8 @@ const (
 var controls = regexp.MustCompile(`[[:cntrl:]]`)
 
 func isPattern(text string) bool {
-	return text != "" && len(text) <= 128 && !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) })
+	return text != "" && len(text) <= 128 && !strings.ContainsFunc(text,
+		func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) })
 }
 
 // MaxProse is the longest description and note in characters.

@@ -110,7 +110,8 @@ func (t *Team) warnKeys(n strictyaml.Node) {
 			n.Warn("key " + k.ID + " of " + t.ID + " has a larger " + limit + " than its team, whose own counts")
 		}
 		for _, q := range k.Quotas {
-			if of := slices.IndexFunc(t.Quotas, func(o Quota) bool { return o.Unit == q.Unit && o.Period == q.Period }); of >= 0 && q.Limit > t.Quotas[of].Limit {
+			if of := slices.IndexFunc(t.Quotas, func(o Quota) bool { return o.Unit == q.Unit && o.Period == q.Period }); of >= 0 &&
+				q.Limit > t.Quotas[of].Limit {
 				beyond("quota of " + string(q.Unit) + " a " + string(q.Period))
 			}
 		}

@@ -44,7 +44,8 @@ func (m Money) Fixed(in Money) error {
 	if m == in {
 		return nil
 	}
-	return fmt.Errorf("currency_digits: got %d, allowed: %d, which is fixed once anything was charged, and while a process runs", m.Digits(), in.Digits())
+	return fmt.Errorf("currency_digits: got %d, allowed: %d, which is fixed once anything was charged, and while a process runs", m.Digits(),
+		in.Digits())
 }
 
 // MarshalJSON writes the digits.

@@ -261,8 +261,10 @@ func TestEmptyCodeHidesNoFailure(t *testing.T) {
 
 // The status of a task decides whether its stream is complete.
 func TestFinalStatusEndsAStream(t *testing.T) {
-	for status, want := range map[string]bool{"RUNNING": false, "SUCCEEDED": true, "FAILED": true, "CANCELED": true, "CANCELLED": true, "UNKNOWN": false} {
-		body := "data:{\"output\":{\"task_id\":\"t\",\"task_status\":\"RUNNING\"}}\n\ndata:{\"output\":{\"task_id\":\"t\",\"task_status\":\"" + status + "\"},\"usage\":{\"image_count\":2}}\n\n"
+	for status, want := range map[string]bool{"RUNNING": false, "SUCCEEDED": true, "FAILED": true, "CANCELED": true, "CANCELLED": true,
+		"UNKNOWN": false} {
+		body := "data:{\"output\":{\"task_id\":\"t\",\"task_status\":\"RUNNING\"}}\n\ndata:{\"output\":{\"task_id\":\"t\",\"task_status\":\"" +
+			status + "\"},\"usage\":{\"image_count\":2}}\n\n"
 		if r := read("text/event-stream", []byte(body)); r.Complete != want {
 			t.Errorf("%s: complete is %v", status, r.Complete)
 		}

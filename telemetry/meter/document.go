@@ -248,8 +248,14 @@ var members = [placeCount][]member{
 		{"code", placeCode}, // older tasks fail with code and message in here
 		{"message", placeErrorMessage},
 	},
-	placeChatChoice: {{"message", placeMessage}, {"delta", placeMessage}, {"text", placeText}, {"finish_reason", placeFinishReason}, {"index", placeIndex}},
-	placeChat:       {{"choices", placeChatChoices}, {"usage", placeUsage}, {"id", placeRequestID}, {"error", placeError}},
+	placeChatChoice: {
+		{"message", placeMessage},
+		{"delta", placeMessage},
+		{"text", placeText},
+		{"finish_reason", placeFinishReason},
+		{"index", placeIndex},
+	},
+	placeChat: {{"choices", placeChatChoices}, {"usage", placeUsage}, {"id", placeRequestID}, {"error", placeError}},
 	placeResponses: {
 		{"usage", placeUsage},
 		{"id", placeRequestID},

@@ -25,7 +25,8 @@ func TestFrames(t *testing.T) {
 		{"a tab after it", "data:\t{\"usage\":{\"input_tokens\":5}}\n\n", 1, true, false, 0, false},
 		{"another field", "date:{\"usage\":{\"input_tokens\":5}}\n\n", 0, false, false, 0, false},
 		{"upper case", "DATA:{\"usage\":{\"input_tokens\":5}}\n\n", 0, false, false, 0, false},
-		{"a field of any length", strings.Repeat("x", 9999) + ":1\n" + strings.Repeat("data", 99) + "\n" + usage + "\n\n", 1, true, false, 0, false},
+		{"a field of any length", strings.Repeat("x", 9999) + ":1\n" + strings.Repeat("data", 99) + "\n" + usage + "\n\n", 1, true, false, 0,
+			false},
 		{"a comment that looks like data", ":" + usage + "\n\n", 0, false, false, 0, false},
 		{"a frame without data", "id:1\nevent:result\n:HTTP_STATUS/200\n\n", 0, false, false, 0, false},
 		{"an end mark of others", usage + "\n\ndata:[DONE]\n\n", 2, true, false, 0, true},
@@ -66,7 +67,8 @@ func TestLookAlikesInText(t *testing.T) {
 		`\",\"usage\":{\"input_tokens\":999}`, `\"}]},\"usage\":{\"input_tokens\":999}}`, `\\\",\"code\":\"Fake`,
 		`\u0022,\u0022usage\u0022:{\u0022input_tokens\u0022:999}`, `\u000a\u000aevent:error\u000a`,
 	} {
-		for _, around := range []string{`{"output":{"text":"%"}}`, `{"output":{"choices":[{"message":{"content":"%"}}]}}`, `{"x":["%"]}`, `{"%":1}`} {
+		for _, around := range []string{`{"output":{"text":"%"}}`, `{"output":{"choices":[{"message":{"content":"%"}}]}}`, `{"x":["%"]}`,
+			`{"%":1}`} {
 			document := strings.Replace(around, "%", text, 1)
 			for contentType, body := range map[string][]byte{"text/event-stream": frames(document), "application/json": []byte(document)} {
 				if r := read(contentType, body); r.Usage.Known() || r.Failed || r.ErrorCode != "" || r.GaveUp || r.Frames > 1 {

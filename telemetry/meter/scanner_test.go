@@ -77,7 +77,8 @@ func decoded(document []byte) string {
 // FuzzScanner: where a document is cut makes no difference, and in a document that the library accepts a scanner finds the same.
 func FuzzScanner(f *testing.F) {
 	for _, text := range []string{
-		`{"a" : [ 1 , { } ] }`, `{]`, `{,}`, `{"a":1,}`, `{} {}`, `{"a":tru}`, `{"\u00e4":"\ud83d\ude00\n\""}`, `{"a":"\u12`, `"a"`, "{\"\xff\":-1.5e3}", `{"a":1 "b":2}`,
+		`{"a" : [ 1 , { } ] }`, `{]`, `{,}`, `{"a":1,}`, `{} {}`, `{"a":tru}`, `{"\u00e4":"\ud83d\ude00\n\""}`, `{"a":"\u12`, `"a"`,
+		"{\"\xff\":-1.5e3}", `{"a":1 "b":2}`,
 	} {
 		f.Add([]byte(text), uint8(2))
 	}
@@ -120,7 +121,8 @@ func sameAsTheLibrary(t fataler, document []byte, size int) {
 		t.Fatalf("%q in one piece:\n%s\nin pieces of %d:\n%s", document, whole, size, cut)
 	}
 	object := bytes.HasPrefix(bytes.TrimLeft(document, " \t\r\n"), []byte("{"))
-	if !object || !jsontext.Value(document).IsValid(jsontext.AllowDuplicateNames(true)) || len(document) > maxToken || bytes.Count(document, []byte("["))+bytes.Count(document, []byte("{")) >= maxScanDepth {
+	if !object || !jsontext.Value(document).IsValid(jsontext.AllowDuplicateNames(true)) || len(document) > maxToken ||
+		bytes.Count(document, []byte("["))+bytes.Count(document, []byte("{")) >= maxScanDepth {
 		return
 	}
 	want := decoded(document)

@@ -44,10 +44,12 @@ func TestFaultOfTheService(t *testing.T) {
 		{"uuu", "3 of the last 3 requests failed, could not be reached 12:00:00"},
 		{"...........uuu", "3 of the last 14 requests failed, could not be reached 12:00:11"},
 		{"................uuu", ""},
-		{"u...u...u" + strings.Repeat("...u", 30), "7 of the last 25 requests failed, could not be reached 12:00:00"}, // since it began, not since the oldest that counts
-		{"." + many + many, "25 of the last 25 requests failed, could not be reached 12:00:01"},                       // since the first in a row
+		// since it began, not since the oldest that counts
+		{"u...u...u" + strings.Repeat("...u", 30), "7 of the last 25 requests failed, could not be reached 12:00:00"},
+		{"." + many + many, "25 of the last 25 requests failed, could not be reached 12:00:01"}, // since the first in a row
 		{many + ".........................", ""},
-		{"u....s....u....5....5....", "5 of the last 25 requests failed, 2 answered 503, 2 could not be reached, 1 did not answer in time 12:00:00"},
+		{"u....s....u....5....5....", "5 of the last 25 requests failed, 2 answered 503, 2 could not be reached, 1 did not answer in time " +
+			"12:00:00"},
 		{"rrrrrrrrrrrrrrrrr", ""},
 		{"tttttttttt", ""},
 		{"pppppppppp", ""},

@@ -31,7 +31,9 @@ func TestMemoryIsBoundedWhileTheStoreIsAway(t *testing.T) {
 	clock := limittest.NewClock()
 	s := &down{away: true}
 	var told []string
-	c := recent.New(recent.Config{Store: s, Now: clock.Now, Failed: func(err error, dropped int64) { told = append(told, fmt.Sprint(err, " ", dropped)) }})
+	c := recent.New(recent.Config{Store: s, Now: clock.Now, Failed: func(err error, dropped int64) {
+		told = append(told, fmt.Sprint(err, " ", dropped))
+	}})
 	for range 60 {
 		for team := range 1000 {
 			c.Note(&telemetry.Record{Team: fmt.Sprint("team-", team)}, nil)

@@ -98,7 +98,8 @@ func TestMinutesOfTeamsAndOfAll(t *testing.T) {
 			r := done(clock, "search", "1")
 			c.Note(&r, r.AppendLine(nil))
 		}
-		refused := telemetry.Record{Time: clock.Now(), Team: "search", Status: 429, Refusal: "admit/rate", Broken: []telemetry.BrokenRule{{ID: "text.seed"}}}
+		refused := telemetry.Record{Time: clock.Now(), Team: "search", Status: 429, Refusal: "admit/rate",
+			Broken: []telemetry.BrokenRule{{ID: "text.seed"}}}
 		one.Note(&refused, refused.AppendLine(nil))
 		broken := done(clock, "search", "2")
 		broken.Broken = []telemetry.BrokenRule{{ID: "text.seed"}, {ID: "text.top_p", Refused: true}}
@@ -284,11 +285,13 @@ func TestARequestIsAsItsLine(t *testing.T) {
 	forms(t, func(t *testing.T, s store, clock *limittest.Clock, _ redis.UniversalClient) {
 		c := collector(s, clock)
 		r := telemetry.Record{
-			Time: clock.Now().Add(1500 * time.Nanosecond), ID: "id", Team: "search", Key: "k", Method: "POST", Route: "/r", Endpoint: "text", Kind: "text", Model: "m", Task: "t",
-			Status: 200, Refusal: "a/b", Cache: "hit", Front: "openai", UpstreamStatus: 201, Duration: 1234567 * time.Microsecond, Overhead: 1001 * time.Microsecond,
+			Time: clock.Now().Add(1500 * time.Nanosecond), ID: "id", Team: "search", Key: "k", Method: "POST", Route: "/r", Endpoint: "text",
+			Kind: "text", Model: "m", Task: "t",
+			Status: 200, Refusal: "a/b", Cache: "hit", Front: "openai", UpstreamStatus: 201, Duration: 1234567 * time.Microsecond,
+			Overhead:   1001 * time.Microsecond,
 			UpstreamID: "up", TraceID: "trace", Tags: "project=alpha", Reason: "because", Broken: []telemetry.BrokenRule{{ID: "text.seed"}},
-			Limit: telemetry.Limit{Name: "spend-day-key", Scope: "key", Of: "k", Unit: "spend", Per: "day", Used: 123456789, Held: 2, Left: 3, Limit: 123456794, Asked: 5},
-			Cost:  telemetry.Cost{Known: true, Amounts: unit.Amounts{1, 3, 2, 123456789}, Flag: "exact"},
+			Limit: telemetry.Limit{Name: "spend-day-key", Scope: "key", Of: "k", Unit: "spend", Per: "day", Used: 123456789, Held: 2, Left: 3,
+				Limit: 123456794, Asked: 5}, Cost: telemetry.Cost{Known: true, Amounts: unit.Amounts{1, 3, 2, 123456789}, Flag: "exact"},
 		}
 		c.Note(&r, r.AppendLine(nil))
 		post(t, c)

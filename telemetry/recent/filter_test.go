@@ -17,12 +17,15 @@ func TestFiltersOfAComplaint(t *testing.T) {
 	forms(t, func(t *testing.T, s store, clock *limittest.Clock, _ redis.UniversalClient) {
 		c, start := collector(s, clock), clock.Now()
 		for _, r := range []telemetry.Record{
-			{ID: "0b6a0000-5d1e", UpstreamID: "up-000000", TraceID: "4bf92f3577b34da6", Team: "search", Key: "7f3k9q2m4x00", Endpoint: "text", Status: 200, Tags: "project=alpha,user=42", Broken: []telemetry.BrokenRule{{ID: "text.seed"}}},
-			{ID: "r1", Team: "search", Key: "7f3k9q2m4x01", Endpoint: "image", Task: "d3400000-4e21", Status: 502, UpstreamStatus: 502, Tags: "project=beta"},
+			{ID: "0b6a0000-5d1e", UpstreamID: "up-000000", TraceID: "4bf92f3577b34da6", Team: "search", Key: "7f3k9q2m4x00", Endpoint: "text",
+				Status: 200, Tags: "project=alpha,user=42", Broken: []telemetry.BrokenRule{{ID: "text.seed"}}},
+			{ID: "r1", Team: "search", Key: "7f3k9q2m4x01", Endpoint: "image", Task: "d3400000-4e21", Status: 502, UpstreamStatus: 502,
+				Tags: "project=beta"},
 			{ID: "r2", Team: "search", Key: "7f3k9q2m4x01", Endpoint: "tasks", Method: "GET", Task: "d3400000-4e21", Status: 200},
 			{ID: "r3", Team: "ads", Endpoint: "tasks", Method: "POST", Status: 502, Refusal: "forward/unreachable"},
 			{ID: "r4", Team: "ads", Model: `odd"model`, Key: "k", Endpoint: "text", Status: 503, Refusal: "admit/state"},
-			{ID: "r5", Team: "ads", Status: 400, Refusal: "inspect/rules", Broken: []telemetry.BrokenRule{{ID: "text.seed"}, {ID: "text.top_p", Refused: true}}},
+			{ID: "r5", Team: "ads", Status: 400, Refusal: "inspect/rules",
+				Broken: []telemetry.BrokenRule{{ID: "text.seed"}, {ID: "text.top_p", Refused: true}}},
 		} {
 			r.Time = clock.Now()
 			c.Note(&r, r.AppendLine(nil))

@@ -209,7 +209,8 @@ func (w *measuring) posted() {
 // sortLatencies sorts by name, then by kind, then by time.
 func sortLatencies(list []Latency) {
 	slices.SortFunc(list, func(a, b Latency) int {
-		return cmp.Or(strings.Compare(a.Of, b.Of), cmp.Compare(slices.Index(Whats, a.What), slices.Index(Whats, b.What)), a.Start.Compare(b.Start))
+		return cmp.Or(strings.Compare(a.Of, b.Of), cmp.Compare(slices.Index(Whats, a.What), slices.Index(Whats, b.What)),
+			a.Start.Compare(b.Start))
 	})
 }
 

@@ -30,8 +30,8 @@ func latencies(t *testing.T, s store, by recent.By, from, to time.Time) []recent
 // timed is a request of a model.
 func timed(clock *limittest.Clock, label string, service time.Duration) telemetry.Record {
 	return telemetry.Record{
-		Time: clock.Now(), Team: "search", Label: label, Endpoint: "text", Status: 200, UpstreamStatus: 200, Service: service, FirstByte: service/2 + time.Second, Queued: time.Second,
-		Duration: service, Overhead: time.Millisecond,
+		Time: clock.Now(), Team: "search", Label: label, Endpoint: "text", Status: 200, UpstreamStatus: 200, Service: service,
+		FirstByte: service/2 + time.Second, Queued: time.Second, Duration: service, Overhead: time.Millisecond,
 	}
 }
 
@@ -145,8 +145,8 @@ func TestAMeasureCountsOnce(t *testing.T) {
 	})
 }
 
-// TestAnHourOfAModelIsSmall: with ten requests a second, whose times differ by a factor of a hundred, it takes at most 4 KB of Redis, and is
-// gone after two days.
+// TestAnHourOfAModelIsSmall: with ten requests a second, whose times differ by a factor of a hundred, it takes at most 4 KB of Redis, and
+// is gone after two days.
 func TestAnHourOfAModelIsSmall(t *testing.T) {
 	clock, client := limittest.NewClock(), limittest.RealRedis(t)
 	s, random := recent.NewRedis(client, clock.Now), rand.New(rand.NewPCG(3, 4))

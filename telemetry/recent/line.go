@@ -262,7 +262,8 @@ func (l Line) request() (Request, error) {
 	}
 	of := func(n float64) int64 { return r.Limit.Money.Amount(unit.Name(in.Bar.Unit), n) }
 	r.Limit = telemetry.Limit{Name: in.Bar.Name, Scope: in.Bar.Scope, Of: in.Bar.Of, Unit: in.Bar.Unit, Per: in.Bar.Per}
-	r.Limit.Used, r.Limit.Held, r.Limit.Left, r.Limit.Limit, r.Limit.Asked = of(in.Bar.Used), of(in.Bar.Held), of(in.Bar.Left), of(in.Bar.Limit), of(in.Bar.Asked)
+	r.Limit.Used, r.Limit.Held, r.Limit.Left, r.Limit.Limit, r.Limit.Asked = of(in.Bar.Used), of(in.Bar.Held), of(in.Bar.Left),
+		of(in.Bar.Limit), of(in.Bar.Asked)
 	return r, nil
 }
 

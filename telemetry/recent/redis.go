@@ -91,7 +91,8 @@ func (r *Redis) postHours(ctx context.Context, p *Post) (err error) {
 				day.Add(c)
 			}
 			args[3] = day.text()
-			cmds[i] = minutesScript.Eval(ctx, pipe, []string{of.key(), dayKey(h.Team, h.Begins)}, args...) // a pipeline does not fall back from EVALSHA
+			// a pipeline does not fall back from EVALSHA
+			cmds[i] = minutesScript.Eval(ctx, pipe, []string{of.key(), dayKey(h.Team, h.Begins)}, args...)
 		}
 		if _, failed := pipe.Exec(ctx); failed != nil && err == nil {
 			err = failed

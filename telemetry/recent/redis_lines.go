@@ -153,7 +153,8 @@ func (p *posted) report(ctx context.Context, pipe redis.Pipeliner, least int) {
 		for _, id := range ids {
 			args = append(args, id)
 		}
-		shareScript.Eval(ctx, pipe, []string{requestsKey, entriesPrefix + of.team, teamsKey}, args...) // a pipeline does not fall back from EVALSHA
+		// a pipeline does not fall back from EVALSHA
+		shareScript.Eval(ctx, pipe, []string{requestsKey, entriesPrefix + of.team, teamsKey}, args...)
 		of.reported, of.queued = len(of.ids), false
 	}
 	p.queue = later

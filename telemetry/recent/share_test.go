@@ -156,7 +156,8 @@ func TestLinesOfTheVersionBefore(t *testing.T) {
 	clock, client := limittest.NewClock(), limittest.RealRedis(t)
 	s := recent.NewRedis(client, clock.Now)
 	before := func(r telemetry.Record) {
-		args := &redis.XAddArgs{Stream: "sl1:requests", MaxLen: 10_000, Approx: true, Values: []string{"at", fmt.Sprint(r.Time.UnixMicro()), "line", strings.TrimSpace(string(r.AppendLine(nil)))}}
+		args := &redis.XAddArgs{Stream: "sl1:requests", MaxLen: 10_000, Approx: true,
+			Values: []string{"at", fmt.Sprint(r.Time.UnixMicro()), "line", strings.TrimSpace(string(r.AppendLine(nil)))}}
 		if err := client.XAdd(t.Context(), args).Err(); err != nil {
 			t.Fatal(err)
 		}

@@ -116,7 +116,9 @@ func (w *waiting) bound(most int) (dropped int64) {
 	if size <= most {
 		return 0
 	}
-	oldest := slices.SortedFunc(maps.Keys(w.hours), func(a, b hourOf) int { return cmp.Or(cmp.Compare(a.hour, b.hour), strings.Compare(a.team, b.team)) })
+	oldest := slices.SortedFunc(maps.Keys(w.hours), func(a, b hourOf) int {
+		return cmp.Or(cmp.Compare(a.hour, b.hour), strings.Compare(a.team, b.team))
+	})
 	for _, of := range oldest {
 		if size <= most {
 			break

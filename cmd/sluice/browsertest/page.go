@@ -26,7 +26,9 @@ func Resize(ctx context.Context, t testing.TB, width int64, scheme string) {
 	t.Helper()
 	const height = 900
 	prefer := func(ctx context.Context, of *chromedp.Target) error {
-		_, err := cdp.Call(ctx, of, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		_, err := cdp.Call(ctx, of, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		})
 		return err
 	}
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height), chromedp.Func(prefer)); err != nil {
@@ -61,7 +63,10 @@ func Await(ctx context.Context, t testing.TB, condition string) {
 func Screenshot(ctx context.Context, t testing.TB, name string) {
 	t.Helper()
 	yes := true // optimizing for size would take most of a test's time
-	keep(ctx, t, name, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: &yes, OptimizeForSpeed: &yes})
+	keep(ctx, t, name, page.CaptureScreenshotParams{
+		Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: &yes,
+		OptimizeForSpeed: &yes,
+	})
 }
 
 // Picture writes the visible part of ctx's page as name.webp, a small file, to the directory in SCREENSHOTS. If that is not set, it does

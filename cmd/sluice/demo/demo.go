@@ -44,8 +44,10 @@ func MintTeams(hook Hook) (Teams, error) {
 		return Teams{}, err
 	}
 	file, err := teams.Parse([]byte(head + hook.defaults() + "teams:\n" +
-		"  - id: search\n    description: Search in the shop\n    quotas: {images: {day: 50000}, spend: {month: 200000}}\n    keys:\n" + search.Lines() +
-		"  - id: ads\n    description: Texts and pictures for ads\n    rates: {requests: {per: 1m, limit: 600}}\n    models: [\"llm-*\"]\n    keys:\n" + ads.Lines() + adsLimits))
+		"  - id: search\n    description: Search in the shop\n    quotas: {images: {day: 50000}, spend: {month: 200000}}\n    keys:\n" +
+		search.Lines() +
+		"  - id: ads\n    description: Texts and pictures for ads\n    rates: {requests: {per: 1m, limit: 600}}\n    models: " +
+		"[\"llm-*\"]\n    keys:\n" + ads.Lines() + adsLimits))
 	if err != nil {
 		return Teams{}, fmt.Errorf("the demonstration's teams: %w", err)
 	}

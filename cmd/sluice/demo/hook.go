@@ -20,7 +20,8 @@ func (h Hook) defaults() string {
 	if h.URL == "" {
 		return picturesKept + "}\n"
 	}
-	return fmt.Sprintf("%s, hooks: [{id: demo, url: %q, events: [\"task.*\"], secret_file: %q, insecure: true}]}\n", picturesKept, h.URL, h.Secret)
+	return fmt.Sprintf("%s, hooks: [{id: demo, url: %q, events: [\"task.*\"], secret_file: %q, insecure: true}]}\n", picturesKept, h.URL,
+		h.Secret)
 }
 
 // MintHook makes a hook with a new secret. The caller writes it to the file.

@@ -46,10 +46,14 @@ type pastTeam struct {
 var PastTeams = []pastTeam{
 	{"search", []string{"llm-max", "gen2.6-image"}, 30, ""},
 	{"ads", []string{"llm-plus", "llm-image-2.0"}, 20, ""},
-	{"maps", []string{"llm-plus", "gen2.6-image"}, 15, `{"description": "Maps and places", "quotas": {"images": {"day": 15000}, "spend": {"month": 80000}}, "open_tasks": 20}`},
-	{"support-bot", []string{"llm-max"}, 40, `{"description": "Answers to customers", "rates": {"requests": {"per": "1m", "limit": 300}}, "quotas": {"tokens": {"day": 90000000}}}`},
-	{"translation", []string{"llm-turbo"}, 10, `{"description": "Übersetzungen · 翻译 · ترجمة", "rates": {"tokens": {"per": "1m", "limit": 200000}}, "concurrent": 16}`},
-	{"newsletter", []string{"gen2.5-t2i"}, 4, `{"description": "Pictures for the Friday mail", "quotas": {"images": {"month": 150000}}, "shadow": true}`},
+	{"maps", []string{"llm-plus", "gen2.6-image"}, 15, `{"description": "Maps and places", "quotas": {"images": {"day": 15000},` +
+		` "spend": {"month": 80000}}, "open_tasks": 20}`},
+	{"support-bot", []string{"llm-max"}, 40, `{"description": "Answers to customers", "rates": {"requests": {"per": "1m", "limit": 300}},` +
+		` "quotas": {"tokens": {"day": 90000000}}}`},
+	{"translation", []string{"llm-turbo"}, 10, `{"description": "Übersetzungen · 翻译 · ترجمة", "rates": {"tokens": {"per": "1m",` +
+		` "limit": 200000}}, "concurrent": 16}`},
+	{"newsletter", []string{"gen2.5-t2i"}, 4, `{"description": "Pictures for the Friday mail", "quotas": {"images": {"month": 150000}},` +
+		` "shadow": true}`},
 }
 
 // pastRules are rules that requests of an endpoint broke.
@@ -163,7 +167,8 @@ func (m *past) request(t *pastTeam, like int64) *telemetry.Record {
 		endpoint, kind, images = policy.EndpointImage, "image", 1+m.random.Int64N(2)
 	}
 	r := &telemetry.Record{
-		ID: rand.Text(), Team: t.ID, Key: m.keyOf(t.ID), Client: "127.0.0.1", Method: "POST", Endpoint: string(endpoint), Kind: kind, Model: model, Status: 200, UpstreamStatus: 200,
+		ID: rand.Text(), Team: t.ID, Key: m.keyOf(t.ID), Client: "127.0.0.1", Method: "POST", Endpoint: string(endpoint), Kind: kind,
+		Model: model, Status: 200, UpstreamStatus: 200,
 		Duration: time.Duration(200+m.random.IntN(1800)) * time.Millisecond, Overhead: time.Duration(80+m.random.IntN(400)) * time.Microsecond,
 		BytesIn: 400 + m.random.Int64N(2000), BytesOut: 600 + m.random.Int64N(4000),
 	}
@@ -228,11 +233,15 @@ func (m *past) post(at time.Time) {
 	m.Clock.set(at)
 	for row, due := range m.due {
 		hold := &limit.Hold{
-			ID: rand.Text(), Team: &teams.Team{ID: row.team}, Key: m.keyOf(row.team), Model: row.model, Endpoint: row.endpoint, Amounts: due.Amounts, Lease: time.Minute,
+			ID: rand.Text(), Team: &teams.Team{ID: row.team}, Key: m.keyOf(row.team), Model: row.model, Endpoint: row.endpoint,
+			Amounts: due.Amounts, Lease: time.Minute,
 		}
 		verdict, err := m.Balances.Admit(context.Background(), hold)
 		if err == nil && verdict.Held != nil {
-			_, _ = m.Balances.Settle(context.Background(), &limit.Charge{Held: verdict.Held, Amounts: due.Amounts, Kinds: due.Kinds, Estimated: row.estimated})
+			_, _ = m.Balances.Settle(context.Background(), &limit.Charge{
+				Held: verdict.Held, Amounts: due.Amounts, Kinds: due.Kinds,
+				Estimated: row.estimated,
+			})
 		}
 	}
 	clear(m.due)

@@ -37,7 +37,11 @@ func Steps(base string, teams Teams) []Step {
 		{"polled to its end, which takes some 4 seconds,", "until " + task +
 			` | grep -oE '"task_status":"[A-Z]+"' | tee /dev/stderr | grep -qE 'SUCCEEDED|FAILED'; do sleep 1; done`},
 		{"and its images.", task},
-		{"The first of them again, from the store of Sluice itself, where it stays.", "until " + line(sizes, teams.Search, strings.TrimSuffix(base, "/api/v1")+"/sluice/v1/tasks/$TASK/results/1") + " | grep 200; do sleep 1; done"},
+		{
+			"The first of them again, from the store of Sluice itself, where it stays.",
+			"until " + line(sizes, teams.Search, strings.TrimSuffix(base, "/api/v1")+"/sluice/v1/tasks/$TASK/results/1") +
+				" | grep 200; do sleep 1; done",
+		},
 		{"To another team the task does not exist: 404.", line(quiet+" -i", teams.Ads, base+"/tasks/$TASK")},
 		{"Team ads may not use that model: 403.", post(quiet+" -i"+async, teams.Ads, base+ImagePath, Edit)},
 		{"A wrong key: 401.", line(quiet+" -i", "slk_wrong", base+"/tasks")},
@@ -61,11 +65,15 @@ const (
 
 // Bodies of the demonstration.
 const (
-	Text    = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message"}}`
-	Stream  = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message","incremental_output":true}}`
+	Text = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},` +
+		`"parameters":{"result_format":"message"}}`
+	Stream = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},` +
+		`"parameters":{"result_format":"message","incremental_output":true}}`
 	Texts   = `{"model":"llm-embedding","input":["A mill by a river","A lock in a canal"],"dimensions":8}`
-	Picture = `{"model":"llm-image-2.0","input":{"messages":[{"role":"user","content":[{"text":"A mill by a river"}]}]},"parameters":{"size":"1024*768"}}`
-	Edit    = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"The same mill in winter"},{"image":"https://pictures.example/mill.png"}]}]},"parameters":{"n":2,"size":"1280*720"}}`
+	Picture = `{"model":"llm-image-2.0","input":{"messages":[{"role":"user","content":[{"text":"A mill by a river"}]}]},` +
+		`"parameters":{"size":"1024*768"}}`
+	Edit = `{"model":"gen2.6-image","input":{"messages":[{"role":"user","content":[{"text":"The same mill in winter"},` +
+		`{"image":"https://pictures.example/mill.png"}]}]},"parameters":{"n":2,"size":"1280*720"}}`
 )
 
 // line returns a curl call with a key, which only this demonstration knows.

@@ -57,11 +57,13 @@ func SendTraffic(ctx context.Context, base string, teams Teams) {
 }
 
 // thinkingText makes the model think before it answers, which has a price of its own.
-const thinkingText = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"Should the gate be opened today?"}]},"parameters":{"result_format":"message","enable_thinking":true}}`
+const thinkingText = `{"model":"llm-plus","input":{"messages":[{"role":"user","content":"Should the gate be opened today?"}]},` +
+	`"parameters":{"result_format":"message","enable_thinking":true}}`
 
 // conversation returns a text request with a long beginning that hits the service's cache, long enough for another price.
 func conversation() string {
-	return `{"model":"llm-plus","input":{"messages":[{"role":"system","content":"` + strings.Repeat("Answer as the keeper of a mill would, who has seen many floods. ", 160) +
+	return `{"model":"llm-plus","input":{"messages":[{"role":"system","content":"` +
+		strings.Repeat("Answer as the keeper of a mill would, who has seen many floods. ", 160) +
 		`"},{"role":"user","content":"How high may the water stand?"}]},"parameters":{"result_format":"message"}}`
 }
 

@@ -94,7 +94,8 @@ func (u Upstream) Lines(base *url.URL) (all []string) {
 		if a.URL != nil {
 			at = a.URL
 		}
-		line := fmt.Sprintf("account %s: %v, key %v, models %s, teams %s, weight %d", a.ID, at, u.Keys[a.ID], listOr(a.Models, "*"), listOr(a.Teams, "*"), a.Weight)
+		line := fmt.Sprintf("account %s: %v, key %v, models %s, teams %s, weight %d", a.ID, at, u.Keys[a.ID], listOr(a.Models, "*"),
+			listOr(a.Teams, "*"), a.Weight)
 		if a.Region != "" {
 			line += ", region " + a.Region
 		}

@@ -72,7 +72,8 @@ func TestAuthoritiesAreReadAgain(t *testing.T) {
 	}
 }
 
-// Without the variables the authorities are the system's; with one of them the others are the system's; faults at the start let the rest count.
+// Without the variables the authorities are the system's; with one of them the others are the system's; faults at the start let the rest
+// count.
 func TestAuthoritiesAtTheStart(t *testing.T) {
 	if a, err := OpenAuthorities([]string{"SSL_CERT_FILE="}); a != nil || err != nil || a.Roots() != nil {
 		t.Errorf("%v, %v", a, err)

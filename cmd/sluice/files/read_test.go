@@ -32,7 +32,8 @@ func fifo(t *testing.T) string {
 
 // Only regular files are read: anything else may have no end, or wait for a writer forever.
 func TestOnlyRegularFilesAreRead(t *testing.T) {
-	for what, path := range map[string]string{"an endless device": "/dev/zero", "an empty device": "/dev/null", "a directory": t.TempDir(), "a FIFO": fifo(t)} {
+	for what, path := range map[string]string{"an endless device": "/dev/zero", "an empty device": "/dev/null", "a directory": t.TempDir(),
+		"a FIFO": fifo(t)} {
 		if _, err := Read(path); !errors.Is(err, ErrKind) {
 			t.Errorf("reading %s: %v, want %v", what, err, ErrKind)
 		}

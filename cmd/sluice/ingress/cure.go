@@ -52,22 +52,26 @@ var cures = map[fault]map[kind]string{
 		caddy: "no header_up that removes X-Forwarded-For", envoy: "use_remote_address: true",
 	},
 	faultHeaders: {
-		nginx: "large_client_header_buffers 4 32k", haproxy: "tune.bufsize 65536", caddy: "max_header_size 32KiB or none", envoy: "max_request_headers_kb: 60",
+		nginx: "large_client_header_buffers 4 32k", haproxy: "tune.bufsize 65536", caddy: "max_header_size 32KiB or none",
+		envoy: "max_request_headers_kb: 60",
 	},
 	faultBody: {
 		nginx: "client_max_body_size 64m", haproxy: "no http-request deny by req.body_size, and timeout http-request without a body in it",
 		caddy: "request_body max_size 64MiB or none", envoy: "no max_request_bytes below 64 MiB",
 	},
 	faultFrames: {
-		nginx: "proxy_buffering off, and gzip_types without text/event-stream", haproxy: "no compression and no http-buffer of answers", caddy: "flush_interval -1, and encode without text/event-stream",
+		nginx: "proxy_buffering off, and gzip_types without text/event-stream", haproxy: "no compression and no http-buffer of answers",
+		caddy: "flush_interval -1, and encode without text/event-stream",
 		envoy: "no buffer and no compressor filter for answers",
 	},
 	faultSilence: {
-		nginx: "proxy_read_timeout 330s", haproxy: "timeout server 330s and timeout client 330s", caddy: "no read_timeout, response_header_timeout or timeouts write below 330s",
+		nginx: "proxy_read_timeout 330s", haproxy: "timeout server 330s and timeout client 330s",
+		caddy: "no read_timeout, response_header_timeout or timeouts write below 330s",
 		envoy: "timeouts.request and backendRequest to 0s, stream_idle_timeout to 330s",
 	},
 	faultRetries: {
-		nginx: "proxy_next_upstream off", haproxy: "retries 0, without retry-on", caddy: "lb_retries 0, without lb_try_duration", envoy: "no retry policy for POST",
+		nginx: "proxy_next_upstream off", haproxy: "retries 0, without retry-on", caddy: "lb_retries 0, without lb_try_duration",
+		envoy: "no retry policy for POST",
 	},
 }
 

@@ -71,7 +71,8 @@ func (t *trial) body(ctx context.Context) Finding {
 	r.Header.Set("Content-Type", "application/json")
 	r.ContentLength = largest
 	r.GetBody = func() (io.ReadCloser, error) { // lets the client retry on a new connection
-		return io.NopCloser(io.MultiReader(strings.NewReader(head), io.LimitReader(filler{}, largest-int64(len(head)+len(tail))), strings.NewReader(tail))), nil
+		return io.NopCloser(io.MultiReader(strings.NewReader(head), io.LimitReader(filler{}, largest-int64(len(head)+len(tail))),
+			strings.NewReader(tail))), nil
 	}
 	r.Body, _ = r.GetBody()
 	begun := time.Now()

@@ -20,7 +20,8 @@ func TestALineForEach(t *testing.T) {
 	var out strings.Builder
 	err := Try(t.Context(), &out, []Peer{
 		{"a", fixed(1500*time.Microsecond, "", nil)}, {"b", fixed(2*time.Millisecond, "slow", nil)},
-		{"c", fixed(0, "", &url.Error{URL: "http://CANARY", Err: &net.OpError{Op: "dial", Addr: &net.TCPAddr{Port: 9}, Err: errors.New("refused")}})},
+		{"c", fixed(0, "", &url.Error{URL: "http://CANARY", Err: &net.OpError{Op: "dial", Addr: &net.TCPAddr{Port: 9},
+			Err: errors.New("refused")}})},
 	})
 	const want = "ok: a, 1.5 ms\nwarning: b, 2.0 ms: slow\nwrong: c: refused\n"
 	if err == nil || err.Error() != "1 of 3 cannot be reached" || out.String() != want {
@@ -52,7 +53,9 @@ func TestTheRoundTripIsComparedWithTheTimeout(t *testing.T) {
 			time.Sleep(100*time.Millisecond + time.Duration(5-calls)*time.Millisecond)
 			return nil
 		}
-		for timeout, want := range map[time.Duration]string{400 * time.Millisecond: "", 399 * time.Millisecond: "SLUICE_REDIS_TIMEOUT is 399ms, and a pause would count as an outage; set it to at least four round trips, 400ms"} {
+		for timeout, want := range map[time.Duration]string{400 * time.Millisecond: "",
+			399 * time.Millisecond: "SLUICE_REDIS_TIMEOUT is 399ms, and a pause would count as an outage; set it to at least four round " +
+				"trips, 400ms"} {
 			calls = 0
 			if took, warning, err := RoundTrip(timeout, call)(t.Context()); took != 100*time.Millisecond || warning != want || err != nil {
 				t.Errorf("%v: %v %q %v", timeout, took, warning, err)

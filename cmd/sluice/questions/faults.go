@@ -36,7 +36,8 @@ func (Faults) Run(ctx context.Context, out io.Writer, client *remote.Console) er
 		if f.Since != nil {
 			since = ", since " + f.Since.UTC().Format(time.RFC3339)
 		}
-		if _, err = fmt.Fprintf(out, "%s: %s%s\n", admin.Printable(strings.TrimSpace(f.Kind+" "+f.Subject)), admin.Printable(f.Text), since); err != nil {
+		if _, err = fmt.Fprintf(out, "%s: %s%s\n", admin.Printable(strings.TrimSpace(f.Kind+" "+f.Subject)), admin.Printable(f.Text),
+			since); err != nil {
 			return err
 		}
 	}

@@ -39,7 +39,8 @@ func (c Latency) Run(ctx context.Context, out io.Writer, client *remote.Console)
 	_, _ = fmt.Fprintln(table, "OF\tWHAT\tFROM\tCOUNT\tP50 MS\tP95 MS\tP99 MS\t")
 	for i := range rows {
 		r := &rows[i]
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t\n", admin.Printable(r.Model+r.Endpoint), admin.Printable(string(r.What)), r.Start.UTC().Format(time.RFC3339), r.Count,
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t\n", admin.Printable(r.Model+r.Endpoint), admin.Printable(string(r.What)),
+			r.Start.UTC().Format(time.RFC3339), r.Count,
 			shown(r.P50), shown(r.P95), shown(r.P99))
 	}
 	return table.Flush()

@@ -36,7 +36,8 @@ func (c Limits) Run(ctx context.Context, out io.Writer, client *remote.Console) 
 	_, _ = fmt.Fprintln(table, "PERCENT\tTEAM\tLIMIT\tOF\tUSED\tHELD\tMOST")
 	for i := range list {
 		l := &list[i]
-		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Percent, admin.Printable(cmp.Or(l.Team, "(all)")), admin.Printable(l.Limit), admin.Printable(cmp.Or(l.Of, "-")), l.Used, l.Held, l.Most)
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Percent, admin.Printable(cmp.Or(l.Team, "(all)")), admin.Printable(l.Limit),
+			admin.Printable(cmp.Or(l.Of, "-")), l.Used, l.Held, l.Most)
 	}
 	return table.Flush()
 }

@@ -36,7 +36,10 @@ func (c Refusals) Run(ctx context.Context, out io.Writer, client *remote.Console
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(table, "COUNT\tLAST\t%s\n", map[string]string{"reason": "REASON", "limit": "LIMIT", "rule": "RULE", "model": "MODEL"}[c.By])
+	_, _ = fmt.Fprintf(table, "COUNT\tLAST\t%s\n", map[string]string{
+		"reason": "REASON", "limit": "LIMIT", "rule": "RULE",
+		"model": "MODEL",
+	}[c.By])
 	for _, g := range got.Data {
 		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\n", g.Count, g.Last.UTC().Format(time.RFC3339), admin.Printable(g.Of))
 	}

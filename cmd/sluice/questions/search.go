@@ -33,7 +33,8 @@ func (c Search) Run(ctx context.Context, out io.Writer, client *remote.Console) 
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "KIND\tID\tABOUT\tPAGE")
 	for _, f := range found {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", admin.Printable(f.Kind), admin.Printable(f.ID), admin.Printable(f.Title), admin.Printable(client.Base+f.Path))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", admin.Printable(f.Kind), admin.Printable(f.ID), admin.Printable(f.Title),
+			admin.Printable(client.Base+f.Path))
 	}
 	return table.Flush()
 }

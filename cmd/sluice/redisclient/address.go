@@ -29,7 +29,8 @@ type Address struct {
 }
 
 // addressForm matches ParseAddress's forms. net/url does not parse several hosts with ports.
-var addressForm = regexp.MustCompile(`^redis(s?)(?:\+(cluster|sentinel))?://(?:([^/\s@]*)@)?([^/@\s,]+(?:,[^/@\s,]+)*)(?:/([^/@\s]*))?(?:/([0-9]*))?$`)
+var addressForm = regexp.MustCompile(
+	`^redis(s?)(?:\+(cluster|sentinel))?://(?:([^/\s@]*)@)?([^/@\s,]+(?:,[^/@\s,]+)*)(?:/([^/@\s]*))?(?:/([0-9]*))?$`)
 
 // ParseAddress parses an address of one of these forms; false: it has none of them.
 //

@@ -61,8 +61,12 @@ func (t *tracked) Close() error {
 }
 
 // dialer returns a dial function that bounds each step by timeout and tracks the connection. Under TLS it trusts the current roots.
-func (c *conns) dialer(secure bool, roots func() *x509.CertPool, timeout time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
-	plain := &net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
+func (c *conns) dialer(secure bool, roots func() *x509.CertPool, timeout time.Duration) func(ctx context.Context,
+	network, address string) (net.Conn, error) {
+	plain := &net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: 15 * time.Second,
+		Interval: 5 * time.Second, Count: 3,
+	}}
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		return connected(ctx, plain, network, address)
 	}

@@ -37,7 +37,8 @@ func readFacts(info string) (f Facts) {
 	f.EvictionPolicy, f.MaxMemory, f.appends = said["maxmemory_policy"], number("maxmemory"), number("aof_enabled") == 1
 	f.hidden = said["aof_enabled"] == ""
 	lasted, given := said["rdb_last_bgsave_time_sec"]
-	f.snapshots = given && lasted != "-1" || number("rdb_saves") > 0 || number("rdb_bgsave_in_progress") > 0 || number("rdb_last_load_keys_loaded") > 0
+	f.snapshots = given && lasted != "-1" || number("rdb_saves") > 0 || number("rdb_bgsave_in_progress") > 0 ||
+		number("rdb_last_load_keys_loaded") > 0
 	f.Uptime = time.Duration(number("uptime_in_seconds")) * time.Second
 	return f
 }
@@ -75,7 +76,8 @@ func (c *Client) EvictionFault() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.policy != "" && c.policy != noEviction {
-		return fmt.Errorf("the eviction policy of Redis is %s, so it deletes limits when its memory is full; set maxmemory-policy to noeviction", c.policy)
+		return fmt.Errorf("the eviction policy of Redis is %s, so it deletes limits when its memory is full; set maxmemory-policy to noeviction",
+			c.policy)
 	}
 	return nil
 }

@@ -12,9 +12,10 @@ func TestFacts(t *testing.T) {
 	for info, want := range map[string]Facts{
 		"maxmemory:100\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\nrdb_last_bgsave_time_sec:-1\r\n": keeps,
 		"maxmemory_policy:allkeys-lru\r\n": {EvictionPolicy: "allkeys-lru", hidden: true},
-		"uptime_in_seconds:60\r\nmaxmemory_policy:noeviction\r\naof_enabled:0\r\nrdb_last_bgsave_time_sec:-1": {EvictionPolicy: "noeviction", Uptime: time.Minute},
-		"maxmemory_policy:noeviction\r\naof_enabled:0\r\nrdb_last_bgsave_time_sec:3":                          {EvictionPolicy: "noeviction", snapshots: true},
-		"maxmemory_policy:noeviction\r\naof_enabled:0\r\nrdb_last_load_keys_loaded:7":                         {EvictionPolicy: "noeviction", snapshots: true},
+		"uptime_in_seconds:60\r\nmaxmemory_policy:noeviction\r\naof_enabled:0\r\nrdb_last_bgsave_time_sec:-1": {EvictionPolicy: "noeviction",
+			Uptime: time.Minute},
+		"maxmemory_policy:noeviction\r\naof_enabled:0\r\nrdb_last_bgsave_time_sec:3":  {EvictionPolicy: "noeviction", snapshots: true},
+		"maxmemory_policy:noeviction\r\naof_enabled:0\r\nrdb_last_load_keys_loaded:7": {EvictionPolicy: "noeviction", snapshots: true},
 	} {
 		if got := readFacts(info); got != want {
 			t.Errorf("%q: %+v, want %+v", info, got, want)
@@ -44,7 +45,8 @@ func TestParseAddress(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", text, got, ok, want)
 		}
 	}
-	for _, text := range []string{"", "a:6379", "http://a", "redis://", "redis://a,b", "redis://a:x", "redis://u@a", "redis://a/x", "redis+cluster://a/1", "redis+sentinel://a", "redis://a/1001"} {
+	for _, text := range []string{"", "a:6379", "http://a", "redis://", "redis://a,b", "redis://a:x", "redis://u@a", "redis://a/x",
+		"redis+cluster://a/1", "redis+sentinel://a", "redis://a/1001"} {
 		if _, ok := ParseAddress(text); ok {
 			t.Errorf("%q counts as an address", text)
 		}

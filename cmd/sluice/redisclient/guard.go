@@ -110,9 +110,12 @@ func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
+// calling sends a call, or several in one round trip.
+type calling func(context.Context) error
+
 // do sends a call when it has a place, unless the breaker is open, and counts a failure. A call that was not sent, because its caller
 // has left or no connection was free, is no failure.
-func (g *guard) do(ctx context.Context, next func(context.Context) error, cmd redis.Cmder) (err error, sent bool) { //nolint:revive // sent is about the error
+func (g *guard) do(ctx context.Context, next calling, cmd redis.Cmder) (err error, sent bool) { //nolint:revive // sent is about the error
 	if opens(cmd) || ctx.Value(connecting{}) != nil { // a new connection's first commands have a timeout each
 		return next(lasting(ctx, g.client.config.Timeout)), true
 	}
@@ -156,7 +159,7 @@ func (g *guard) do(ctx context.Context, next func(context.Context) error, cmd re
 }
 
 // send sends a call. It stores its error in err, and returns it if it is a failure of the node.
-func (g *guard) send(ctx context.Context, next func(context.Context) error, cmd redis.Cmder, err *error) (failed error) {
+func (g *guard) send(ctx context.Context, next calling, cmd redis.Cmder, err *error) (failed error) {
 	begun := time.Now()
 	*err = next(ctx)
 	if failed = g.judge(*err); failed != nil {
@@ -198,7 +201,8 @@ func opens(cmd redis.Cmder) bool {
 // sends some of those too, such as hget, mget and sadd.
 func operation(cmd redis.Cmder) string {
 	switch name := cmd.Name(); name {
-	case "evalsha", "eval", "script", "get", "set", "setnx", "del", "exists", "hlen", "hscan", "hmget", "smembers", "sscan", "zrangebyscore", "zrange", "zrevrange", "zcount", "zrem", "info", "ping":
+	case "evalsha", "eval", "script", "get", "set", "setnx", "del", "exists", "hlen", "hscan", "hmget", "smembers", "sscan", "zrangebyscore",
+		"zrange", "zrevrange", "zcount", "zrem", "info", "ping":
 		return name
 	}
 	return "other"
@@ -246,7 +250,10 @@ func (g *guard) judge(err error) error {
 		g.drop() // it is no longer the master; the next connection finds the new one
 		return err
 	}
-	for _, word := range []string{"LOADING", "OOM", "MISCONF", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "NOAUTH", "WRONGPASS", "NOPERM", "max number of clients"} {
+	for _, word := range []string{
+		"LOADING", "OOM", "MISCONF", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "NOAUTH", "WRONGPASS",
+		"NOPERM", "max number of clients",
+	} {
 		if strings.HasPrefix(text, word) {
 			return err
 		}

@@ -39,8 +39,10 @@ func TestNodesAreLookedAtAlone(t *testing.T) {
 	c := open(t, server, 2*patience) // as long as a probe lasts
 	var hang []*guard
 	var last *guard
-	for _, address := range []string{listener.Addr().String(), listener.Addr().String(), listener.Addr().String(), listener.Addr().String(), server} {
-		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, PoolSize: PoolSize, ReadTimeout: 2 * patience, ContextTimeoutEnabled: true, DisableIdentity: true})
+	for _, address := range []string{listener.Addr().String(), listener.Addr().String(), listener.Addr().String(), listener.Addr().String(),
+		server} {
+		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, PoolSize: PoolSize, ReadTimeout: 2 * patience,
+			ContextTimeoutEnabled: true, DisableIdentity: true})
 		t.Cleanup(func() { _ = node.Close() })
 		hang, last = append(hang, last), c.newGuard(node)
 		node.AddHook(last)
@@ -61,7 +63,8 @@ func TestNodesAreLookedAtAlone(t *testing.T) {
 func TestGuardOfANodeWithoutItsKeys(t *testing.T) {
 	c := open(t, startRedis(t), patience) // the other node, which has them
 	guardOf := func(address string) (*redis.Client, *guard) {
-		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true, PoolSize: PoolSize})
+		node := redis.NewClient(&redis.Options{Addr: address, Protocol: 2, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true,
+			PoolSize: PoolSize})
 		g := c.newGuard(node)
 		node.AddHook(g)
 		key := "sl1:{search}:quota"

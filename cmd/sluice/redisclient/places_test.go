@@ -73,7 +73,8 @@ func TestABurstLeavesLittleMemory(t *testing.T) {
 func TestWaitingForAPlaceIsNoFailure(t *testing.T) {
 	c := open(t, startRedis(t), patience)
 	eventually(t, "connected", func() bool { return c.Ping(t.Context()).Err() == nil })
-	eventually(t, "what Redis is is known", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.policy != "" }) // the call for it wants a place, too
+	// the call for it wants a place, too
+	eventually(t, "what Redis is is known", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.policy != "" })
 	g := c.guards[0]
 	var told atomic.Int64
 	c.OnFull(func() { told.Add(1) })

@@ -123,7 +123,8 @@ func (g *guard) probeNode(ctx context.Context) error {
 func (c *Client) forget(gone *guard) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.guards = slices.DeleteFunc(slices.Clone(c.guards), func(g *guard) bool { return g == gone }) // cloned, because probe may be reading the list
+	// cloned, because probe may be reading the list
+	c.guards = slices.DeleteFunc(slices.Clone(c.guards), func(g *guard) bool { return g == gone })
 }
 
 // warmUp opens spare connections with their first commands done. The library's own spare connections are only dialled.

@@ -57,7 +57,8 @@ func configOf(t *testing.T, address string, timeout time.Duration) Config {
 	if !ok {
 		t.Fatalf("%s is not an address", address)
 	}
-	return Config{Address: a, Timeout: timeout, KeyPrefix: "sl1:", Away: errors.New("away"), Busy: errors.New("busy"), Log: slog.New(slog.DiscardHandler)}
+	return Config{Address: a, Timeout: timeout, KeyPrefix: "sl1:", Away: errors.New("away"), Busy: errors.New("busy"),
+		Log: slog.New(slog.DiscardHandler)}
 }
 
 // eventually waits until something holds.

@@ -38,7 +38,8 @@ func (s *Settings) validateConsole(fs *Faults) {
 		{"OIDC_ISSUER", isIssuer(s.OIDCIssuer)},
 		{"OIDC_CLIENT_ID", (s.OIDCClientID != "") == (s.OIDCIssuer != "")},
 		{"OIDC_CLIENT_SECRET", s.OIDCClientSecret == "" || s.OIDCClientSecretFile != "" || s.OIDCIssuer != "" && files.IsKey(s.OIDCClientSecret)},
-		{"OIDC_CLIENT_SECRET_FILE", s.OIDCClientSecretFile == "" || s.OIDCIssuer != "" && (s.OIDCClientSecret == "" || files.IsKey(s.OIDCClientSecret))},
+		{"OIDC_CLIENT_SECRET_FILE", s.OIDCClientSecretFile == "" ||
+			s.OIDCIssuer != "" && (s.OIDCClientSecret == "" || files.IsKey(s.OIDCClientSecret))},
 		{"OIDC_OPERATORS", len(s.OIDCOperators) == 0 || s.OIDCIssuer != ""},
 		{"OIDC_VIEWERS", len(s.OIDCViewers) == 0 || s.OIDCIssuer != ""},
 	})

@@ -139,7 +139,8 @@ func parseForwardPath(text string) (forms.Path, error) {
 
 // isFree reports whether a path of the service may be forwarded: it is no path that Sluice answers itself, nor above or below one.
 func isFree(path string) bool {
-	return forwardForm.MatchString(path) && !slices.ContainsFunc(answered, func(own string) bool { return covers(path, own) || covers(own, path) })
+	return forwardForm.MatchString(path) && !slices.ContainsFunc(answered,
+		func(own string) bool { return covers(path, own) || covers(own, path) })
 }
 
 // mixed reports whether a prefix lies below another one with a different form: a path in another spelling would be read with the wrong

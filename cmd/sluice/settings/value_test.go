@@ -16,7 +16,8 @@ func TestSizes(t *testing.T) {
 }
 
 func TestSizesAreWrittenInTheLargestUnit(t *testing.T) {
-	for want, size := range map[string]ByteSize{"0B": 0, "1500B": 1500, "1KiB": 1024, "65MiB": 65 << 20, "1025MiB": 1025 << 20, "2GiB": 2 << 30} {
+	for want, size := range map[string]ByteSize{"0B": 0, "1500B": 1500, "1KiB": 1024, "65MiB": 65 << 20, "1025MiB": 1025 << 20,
+		"2GiB": 2 << 30} {
 		if got := size.String(); got != want {
 			t.Errorf("%d is written %s, want %s", int64(size), got, want)
 		}
@@ -53,10 +54,13 @@ func TestHostNames(t *testing.T) {
 
 func TestPlacesWithoutTheProxy(t *testing.T) {
 	for text, want := range map[string]bool{
-		"": true, "*": true, ".example.com,*.example.org, a_1.example ,localhost": true, "10.0.0.0/8,fd00::/8,192.0.2.1,[::1]:8080,::1,a.example:443": true,
-		"10.0.0.0/33": false, "http://a.example": false, "a.example b.example": false, "a.example;b.example": false, "a.example:port": false, "a.*.example": false, "é.example": false,
+		"": true, "*": true, ".example.com,*.example.org, a_1.example ,localhost": true,
+		"10.0.0.0/8,fd00::/8,192.0.2.1,[::1]:8080,::1,a.example:443": true,
+		"10.0.0.0/33": false, "http://a.example": false, "a.example b.example": false, "a.example;b.example": false, "a.example:port": false,
+		"a.*.example": false, "é.example": false,
 	} {
-		_, err := Load([]string{Prefix + "UPSTREAM_URL=http://127.0.0.1:1/api/v1", Prefix + "UPSTREAM_KEY=sk-upstream", Prefix + "NO_PROXY=" + text})
+		_, err := Load([]string{Prefix + "UPSTREAM_URL=http://127.0.0.1:1/api/v1", Prefix + "UPSTREAM_KEY=sk-upstream",
+			Prefix + "NO_PROXY=" + text})
 		if (err == nil) != want {
 			t.Errorf("%q: %v", text, err)
 		}

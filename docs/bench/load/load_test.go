@@ -42,7 +42,8 @@ func TestClosed(t *testing.T) {
 // TestOpen: one connection sends requests that are due together one after the other, and every wait counts.
 func TestOpen(t *testing.T) {
 	conns := dial(t, 1)
-	pausing := []byte("POST /api/v1/text HTTP/1.1\r\nX-Service-SSE: enable\r\nContent-Length: 25\r\n\r\n{\"model\":\"llm-pause-1ms\"}") // 49 ms a stream
+	// 49 ms a stream
+	pausing := []byte("POST /api/v1/text HTTP/1.1\r\nX-Service-SSE: enable\r\nContent-Length: 25\r\n\r\n{\"model\":\"llm-pause-1ms\"}")
 	took, err := Open(conns, pausing, 1000, 4*time.Millisecond)
 	if err != nil || len(took) != 4 {
 		t.Fatalf("%d answers, %v", len(took), err)

@@ -36,7 +36,8 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", config.Core}, config.Command...)...) //nolint:gosec // the benchmark starts its own programs
+	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", config.Core},
+		config.Command...)...) //nolint:gosec // the benchmark starts its own programs
 	cmd.Env = append(os.Environ(), config.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

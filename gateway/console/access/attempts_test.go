@@ -159,7 +159,8 @@ func TestWithoutTheStore(t *testing.T) {
 		away = false
 		expect(t, "that of this replica", who(control, own), "token operator")
 		expect(t, "at another replica then", who(h.replica(h.store), own), "token operator")
-		if ok, err := h.Revoke(t.Context(), visitor, access.Person{Name: "token", Role: access.Operator}, access.SessionID(own)); !ok || err != nil {
+		if ok, err := h.Revoke(t.Context(), visitor, access.Person{Name: "token", Role: access.Operator},
+			access.SessionID(own)); !ok || err != nil {
 			t.Errorf("it cannot be revoked: %v", err)
 		}
 		expect(t, "revoked", who(control, own), "nobody")
@@ -203,7 +204,8 @@ func TestNamesDiffer(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
 		names := map[string]bool{}
 		for _, claims := range []map[string]any{
-			{"sub": "mller"}, {"sub": "m\u00fcller"}, {"sub": "m\u00f6ller"}, {"sub": strings.Repeat("x", 120) + "1"}, {"sub": strings.Repeat("x", 120) + "2"},
+			{"sub": "mller"}, {"sub": "m\u00fcller"}, {"sub": "m\u00f6ller"}, {"sub": strings.Repeat("x", 120) + "1"},
+			{"sub": strings.Repeat("x", 120) + "2"},
 			{"sub": "alice@example.com"}, {"sub": "7", "email": "alice@example.com", "email_verified": true},
 		} {
 			claims["groups"] = "audit"
@@ -258,7 +260,8 @@ func TestManyAttemptsAtOnce(t *testing.T) {
 // TestLoginsThatAreLeftCount: a client that leaves before the answer has guessed as well.
 func TestLoginsThatAreLeftCount(t *testing.T) {
 	bubble(t, func(t *testing.T, h *replicas) {
-		obeying := hooked{h.store, func(ctx context.Context, _ string) error { return ctx.Err() }} // as Redis is not asked for a client that has left
+		// as Redis is not asked for a client that has left
+		obeying := hooked{h.store, func(ctx context.Context, _ string) error { return ctx.Err() }}
 		left, leave := context.WithCancel(t.Context())
 		leave()
 		for range 20 {

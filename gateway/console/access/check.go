@@ -83,7 +83,8 @@ func (p Proof) identity() oidc.Identity {
 
 // ended ends a session because the person's rights have changed, and returns its error.
 func (c *Control) ended(ctx context.Context, s *Session) error {
-	c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "console session ended", slog.String("who", s.Person.Name), slog.String("reason", "what the person may do has changed"))
+	c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "console session ended", slog.String("who", s.Person.Name),
+		slog.String("reason", "what the person may do has changed"))
 	if err := c.sessions.end(ctx, s.ID); err != nil {
 		return away(err)
 	}

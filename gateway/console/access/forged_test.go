@@ -29,7 +29,8 @@ func TestAForgedSessionIsNone(t *testing.T) {
 			t.Fatalf("the store has %s, %v", kept, err)
 		}
 		at := bytes.IndexByte(kept, '{')
-		session := access.Session{ID: name, Person: access.Person{Name: "link", Role: access.Operator}, Began: time.Now(), Proof: access.Proof{Way: access.ByLink}}
+		session := access.Session{ID: name, Person: access.Person{Name: "link", Role: access.Operator}, Began: time.Now(),
+			Proof: access.Proof{Way: access.ByLink}}
 		text, _ := json.Marshal(session)
 		other, _ := h.store.Get(t.Context(), "session", access.SessionID(operators), 0)
 		for about, value := range map[string][]byte{

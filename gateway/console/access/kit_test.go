@@ -45,8 +45,10 @@ type replicas struct {
 }
 
 func newReplicas() *replicas {
-	h := &replicas{store: access.NewMemory(time.Now), issuer: oidctest.New("https://issuer.example", time.Now), token: token, secret: "a secret of all replicas"}
-	h.teams = &roll{keys: map[string]string{mapsKey: "maps"}, members: map[string][]string{"maps": {"map-people"}, "search": {"Alice@example.com"}}}
+	h := &replicas{store: access.NewMemory(time.Now), issuer: oidctest.New("https://issuer.example", time.Now), token: token,
+		secret: "a secret of all replicas"}
+	h.teams = &roll{keys: map[string]string{mapsKey: "maps"}, members: map[string][]string{"maps": {"map-people"},
+		"search": {"Alice@example.com"}}}
 	h.Control, h.other = h.replica(h.store), h.replica(h.store)
 	return h
 }

@@ -7,7 +7,8 @@ import (
 )
 
 func TestRights(t *testing.T) {
-	for role, want := range map[access.Role][5]bool{ // sees the own team, sees another, changes, makes keys, makes them where the team forbids it
+	// sees the own team, sees another, changes, makes keys, makes them where the team forbids it
+	for role, want := range map[access.Role][5]bool{
 		0:               {false, false, false, false, false},
 		access.Member:   {true, false, false, true, false},
 		access.Viewer:   {true, true, false, false, false},

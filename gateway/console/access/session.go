@@ -54,7 +54,8 @@ func SessionID(secret string) string { return nameOf(secret) }
 // sessions are the open sessions, by ID.
 type sessions struct {
 	records[Session]
-	local records[Session] // of operators who logged in with the token while the store was away; the next request after that moves each to the store
+	// of operators who logged in with the token while the store was away; the next request after that moves each to the store
+	local records[Session]
 	now   func() time.Time
 	over  names       // ended sessions, for which the store is not asked again
 	owed  chan string // IDs of local sessions that ended while the store was away, which may have a copy if its reply to put was lost

@@ -140,7 +140,8 @@ func TestASessionEndsWithoutAnEntry(t *testing.T) {
 			t.Errorf("%v, %v", ok, err)
 		}
 		expect(t, "revoked", who(h.other, member), "nobody")
-		if !strings.Contains(h.log.String(), `"level":"ERROR","msg":"console session revoked without an entry in the audit","error":"the directory is faulty"`) {
+		if !strings.Contains(h.log.String(), `"level":"ERROR","msg":"console session revoked without an entry in the audit",`+
+			`"error":"the directory is faulty"`) {
 			t.Errorf("the log does not say so: %s", h.log.String())
 		}
 	})

@@ -43,7 +43,8 @@ func (c *Control) SignOn(ctx context.Context, v Visitor, next string) (SignOn, e
 // the browser that began. For anything but an answer to this browser's sign-on the error is [ErrNotBegun], and the state stays valid:
 // another site can send a browser here. Sign-ons were counted when they began.
 func (c *Control) Return(ctx context.Context, v Visitor, signOn, state, code string) (secret, next string, err error) {
-	if !c.CanSignOn() || !c.signer.gave(kindSignOn, signOn) || subtle.ConstantTimeCompare([]byte(state), []byte(derive(signOn, "state"))) == 0 {
+	if !c.CanSignOn() || !c.signer.gave(kindSignOn, signOn) || subtle.ConstantTimeCompare([]byte(state),
+		[]byte(derive(signOn, "state"))) == 0 {
 		return "", "", ErrNotBegun
 	}
 	b, err := c.signOns.end(ctx, nameOf(signOn))

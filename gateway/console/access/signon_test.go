@@ -244,7 +244,8 @@ func TestAddressesAreNotFoldedBeyondASCII(t *testing.T) {
 
 // TestGroupsWithAnAt are listed as groups: an entry that looks like an address is one.
 func TestGroupsWithAnAt(t *testing.T) {
-	for entry, want := range map[string]bool{"group:maps@example.com": true, "maps@example.com": false, "group:Maps@example.com": false, "group:kim@example.com": false} {
+	for entry, want := range map[string]bool{"group:maps@example.com": true, "maps@example.com": false, "group:Maps@example.com": false,
+		"group:kim@example.com": false} {
 		if access.Names(entry, []string{"maps@example.com"}, "kim@example.com") != want {
 			t.Errorf("%s: %v", entry, !want)
 		}

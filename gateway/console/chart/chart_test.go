@@ -20,7 +20,8 @@ func TestColumnsAreStackedAndScaled(t *testing.T) {
 		{Class: "used", Path: "M0 100h8V25h-8z"},
 		{Class: "estimated", Path: "M0 25h8V0h-8zM20 100h8V99h-8z"},
 	}
-	if diff := cmp.Diff(want, c.Series); diff != "" || c.Top != 4 || c.Width != 30 || len(c.Bars) != 3 || c.Bars[2].X != 20 || !strings.HasPrefix(c.Hatch, "M20 4h8m-8 8h8") {
+	if diff := cmp.Diff(want, c.Series); diff != "" || c.Top != 4 || c.Width != 30 || len(c.Bars) != 3 || c.Bars[2].X != 20 ||
+		!strings.HasPrefix(c.Hatch, "M20 4h8m-8 8h8") {
 		t.Errorf("top %v, width %d, %s", c.Top, c.Width, diff)
 	}
 	if empty := New("", nil, true, place); empty.Top != 0 || empty.Width != 10 {
@@ -32,7 +33,8 @@ func place(column int) template.HTML { return template.HTML(strconv.Itoa(column)
 
 func TestPlacesBelowGoFromTheLeftEdgeToTheRightOne(t *testing.T) {
 	for columns, want := range map[int][]template.HTML{
-		60: {"0", "15", "30", "45", "60"}, 30: {"0", "6", "12", "18", "24", "30"}, 9: {"0", "3", "6", "9"}, 31: {"0", "7", "15", "23", "31"}, 3: {"0", "1", "2"},
+		60: {"0", "15", "30", "45", "60"}, 30: {"0", "6", "12", "18", "24", "30"}, 9: {"0", "3", "6", "9"}, 31: {"0", "7", "15", "23", "31"},
+		3: {"0", "1", "2"},
 	} {
 		f := New("", make([]Column, columns), true, place)
 		if diff := cmp.Diff(want, f.Below); diff != "" || f.Each != (columns == 3) {
@@ -43,7 +45,8 @@ func TestPlacesBelowGoFromTheLeftEdgeToTheRightOne(t *testing.T) {
 
 func TestAnAxisHasFewDigits(t *testing.T) {
 	for got, want := range map[string]string{
-		axis(0): "", axis(2500): "2,500", axis(12500): "12.5\u00a0k", axis(0.5): "0.5", axis(roundUp(0.25)): "0.3", axis(roundUp(0.55)): "0.6", axis(roundUp(0.0055) / 2): "0.003", axis(roundUp(11e6)): "12\u00a0M", axis(roundUp(1.5e-9)): "0.0000000016",
+		axis(0): "", axis(2500): "2,500", axis(12500): "12.5\u00a0k", axis(0.5): "0.5", axis(roundUp(0.25)): "0.3", axis(roundUp(0.55)): "0.6",
+		axis(roundUp(0.0055) / 2): "0.003", axis(roundUp(11e6)): "12\u00a0M", axis(roundUp(1.5e-9)): "0.0000000016",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)

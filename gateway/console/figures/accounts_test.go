@@ -36,7 +36,8 @@ func TestAccountList(t *testing.T) {
 				}
 			}
 			quotas := s.file.Team("search")
-			standings := []account.Standing{{ID: "spare", State: account.Out, Why: "Arrearage", Quotas: quotas}, {ID: "main", State: account.OK}, {ID: "idle", State: account.Draining}}
+			standings := []account.Standing{{ID: "spare", State: account.Out, Why: "Arrearage", Quotas: quotas}, {ID: "main", State: account.OK},
+				{ID: "idle", State: account.Draining}}
 			s.figures.Standings = func() []account.Standing { return standings }
 			got, err := s.figures.AccountList(t.Context(), operator)
 			if err != nil || got.Unread != nil {
@@ -66,10 +67,12 @@ func TestAccountList(t *testing.T) {
 				},
 				Today: sum(1, limit.Amounts{2, 11, 0, 1100}), Month: gone.Plus(sum(n, limit.Amounts{2, 11, 0, 1100})),
 			}
-			if diff := cmp.Diff(want, got, cmp.AllowUnexported(teams.Team{}), cmp.Comparer(func(a, b *teams.Team) bool { return a == b })); diff != "" {
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(teams.Team{}),
+				cmp.Comparer(func(a, b *teams.Team) bool { return a == b })); diff != "" {
 				t.Error(diff)
 			}
-			m, err := s.figures.Money(t.Context(), operator, MoneyQuery{From: limit.DayText(price.DayOf(s.Now()))[:8] + "01", To: limit.DayText(price.DayOf(s.Now())), By: "account"})
+			m, err := s.figures.Money(t.Context(), operator, MoneyQuery{From: limit.DayText(price.DayOf(s.Now()))[:8] + "01",
+				To: limit.DayText(price.DayOf(s.Now())), By: "account"})
 			if err != nil || m.Total != want.Month || len(m.Rows) != 3 || m.Rows[0].Name != "spare" {
 				t.Errorf("Money has %+v, %v", m.Rows, err)
 			}
@@ -110,10 +113,12 @@ func TestAccountsWithoutTheLedger(t *testing.T) {
 func TestAccountsThatAreIllAreFaults(t *testing.T) {
 	s := newStand(t, false)
 	s.figures.Standings = func() []account.Standing {
-		return []account.Standing{{ID: "a", State: account.OK}, {ID: "b", State: account.Out, Why: "Arrearage", Key: "…f00d"}, {ID: "c", State: account.Draining}}
+		return []account.Standing{{ID: "a", State: account.OK}, {ID: "b", State: account.Out, Why: "Arrearage", Key: "…f00d"},
+			{ID: "c", State: account.Draining}}
 	}
 	n, err := s.figures.Now(t.Context(), operator, false)
-	want := []Fault{{Kind: "account", Subject: "b", Text: "out: Arrearage; weight 0, 0 in flight, key …f00d"}, {Kind: "process", Subject: "redis", Text: "away"}}
+	want := []Fault{{Kind: "account", Subject: "b", Text: "out: Arrearage; weight 0, 0 in flight, key …f00d"},
+		{Kind: "process", Subject: "redis", Text: "away"}}
 	if diff := cmp.Diff(want, n.Faults); err != nil || diff != "" {
 		t.Error(err, diff)
 	}

@@ -25,8 +25,8 @@ import (
 	"sluice/telemetry/recent"
 )
 
-// The house of the bar: 300 teams, 60 models and 400 days; a thousand values of a tag a day. docs/performance.md has the figures. Each team uses
-// all models every day, or as many as BENCH_MODELS says.
+// The house of the bar: 300 teams, 60 models and 400 days; a thousand values of a tag a day. docs/performance.md has the figures. Each
+// team uses all models every day, or as many as BENCH_MODELS says.
 const (
 	benchTeams  = 300
 	benchModels = 60
@@ -102,7 +102,8 @@ func fill(b *testing.B, client redis.UniversalClient, now time.Time) {
 // benchKinds is what a row used by kind: three kinds of tokens, one more, or pictures of two sizes.
 func benchKinds(m int) string {
 	var s price.Sum
-	for i, kind := range [][]price.Kind{{price.Input, price.Cached, price.Output}, {price.Input, price.Cached, price.Output, price.Thinking}, {price.Image, price.Image}}[m] {
+	for i, kind := range [][]price.Kind{{price.Input, price.Cached, price.Output}, {price.Input, price.Cached, price.Output, price.Thinking},
+		{price.Image, price.Image}}[m] {
 		var b price.Bill
 		b[kind] = price.Line{Kind: kind, Quantity: 30_000, Rate: 800_000_000, Amount: 24_000_000}
 		if kind == price.Image {
@@ -126,7 +127,8 @@ func BenchmarkPages(b *testing.B) {
 		accounts := failover.New(failover.Config{Store: store, Timeout: time.Minute, Replicas: 1, Now: time.Now})
 		b.Cleanup(func() { _ = accounts.Close(context.Background()) })
 		return New(Deps{
-			Teams: func() *teams.File { return file }, Balances: accounts, House: accounts, Recent: recent.NewRedis(client, clock), Now: clock, Days: NewRedisSums(client),
+			Teams: func() *teams.File { return file }, Balances: accounts, House: accounts, Recent: recent.NewRedis(client, clock), Now: clock,
+			Days:  NewRedisSums(client),
 			Tasks: cache.NewRedis(cache.RedisConfig{Client: client, Timeout: time.Second, TTL: 24 * time.Hour, Now: clock}),
 		})
 	}
@@ -162,12 +164,14 @@ func BenchmarkPagesInMemory(b *testing.B) {
 	clock := func() time.Time { return at }
 	accounts, file := limit.NewMemory(clock), benchFile(b, benchParts)
 	spend := func(n, model int) {
-		h := &limit.Hold{ID: fmt.Sprint(at.Unix(), n, model), Team: file.List[n], Model: benchModel(model), Endpoint: policy.EndpointText, Amounts: limit.Amounts{1, 900, 0, 72_000}, Lease: time.Hour, Tag: "alpha"}
+		h := &limit.Hold{ID: fmt.Sprint(at.Unix(), n, model), Team: file.List[n], Model: benchModel(model), Endpoint: policy.EndpointText,
+			Amounts: limit.Amounts{1, 900, 0, 72_000}, Lease: time.Hour, Tag: "alpha"}
 		v, err := accounts.Admit(b.Context(), h)
 		if err != nil || v.Held == nil {
 			b.Fatal(v.Fault, err)
 		}
-		if _, err := accounts.Settle(b.Context(), &limit.Charge{Held: v.Held, Team: h.Team, Amounts: h.Amounts, Kinds: price.ByKind(benchKinds(model % 3))}); err != nil {
+		if _, err := accounts.Settle(b.Context(), &limit.Charge{Held: v.Held, Team: h.Team, Amounts: h.Amounts,
+			Kinds: price.ByKind(benchKinds(model % 3))}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -180,7 +184,8 @@ func BenchmarkPagesInMemory(b *testing.B) {
 		}
 	}
 	f := New(Deps{
-		Teams: func() *teams.File { return file }, Balances: accounts, House: limit.House{Memory: accounts}, Days: new(MemorySums), Recent: recent.NewMemory(clock), Now: clock, Tasks: cache.NewClaims(24*time.Hour, clock),
+		Teams: func() *teams.File { return file }, Balances: accounts, House: limit.House{Memory: accounts}, Days: new(MemorySums),
+		Recent: recent.NewMemory(clock), Now: clock, Tasks: cache.NewClaims(24*time.Hour, clock),
 	})
 	for adding := (*AddingError)(nil); ; {
 		if err := benchPages(b, clock)[1].read(f); !errors.As(err, &adding) {
@@ -211,7 +216,8 @@ func benchPages(b *testing.B, clock func() time.Time) []benchPage {
 	money := func(days int, by string) func(f *Figures) error {
 		return func(f *Figures) error {
 			now := clock()
-			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, 1-days).Format(limit.DayForm), now.Format(limit.DayForm), by, "", nil})
+			_, err := f.Money(b.Context(), operator, MoneyQuery{now.AddDate(0, 0, 1-days).Format(limit.DayForm), now.Format(limit.DayForm), by, "",
+				nil})
 			return err
 		}
 	}

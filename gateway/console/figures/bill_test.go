@@ -28,7 +28,8 @@ func TestABillIsTheLedger(t *testing.T) {
 			about, team, ledger string
 			p                   access.Person
 		}{
-			{"all", "", "", operator}, {"one", "shop", "shop", operator}, {"a viewer", "", "", access.Person{Role: access.Viewer}}, {"a member", "", "search", member}, {"nobody", "", "none", access.Person{}},
+			{"all", "", "", operator}, {"one", "shop", "shop", operator}, {"a viewer", "", "", access.Person{Role: access.Viewer}},
+			{"a member", "", "search", member}, {"nobody", "", "none", access.Person{}},
 		} {
 			want, err := s.balances.Rows(t.Context(), limit.Query{Teams: teamsOf(tt.ledger), Days: days})
 			if err != nil {
@@ -49,7 +50,8 @@ func TestABillIsTheLedger(t *testing.T) {
 			}
 		}
 		full := errors.New("full")
-		if err := s.figures.Bill(t.Context(), operator, MoneyQuery{From: "2026-11-20", To: "2026-11-22"}, func([]limit.Row) error { return full }); !errors.Is(err, full) {
+		if err := s.figures.Bill(t.Context(), operator, MoneyQuery{From: "2026-11-20", To: "2026-11-22"},
+			func([]limit.Row) error { return full }); !errors.Is(err, full) {
 			t.Errorf("take's error is told as %v", err)
 		}
 	}

@@ -73,8 +73,9 @@ type Deps struct {
 	Tasks    Tasks
 	Days     Keeper // sums of past days, stored where the accounts are
 	House    House
-	Running  func(team *teams.Team) (used, most int64) // requests of a team in flight at this replica, and its share of the limit; nil: not known
-	Faults   func() []Fault                            // the process's faults, with its checks as subjects; nil: none
+	// requests of a team in flight at this replica, and its share of the limit; nil: not known
+	Running func(team *teams.Team) (used, most int64)
+	Faults  func() []Fault // the process's faults, with its checks as subjects; nil: none
 	// Pulse returns the service's fault by the requests of this replica; nil: not known.
 	Pulse func(now time.Time) (pulse.Fault, bool)
 	// Hooks returns the ages of the oldest undelivered events, by hook; nil: there are none.

@@ -33,7 +33,8 @@ func (f *Figures) FaultList(ctx context.Context, p access.Person) (list []Fault)
 	service, wrong := pulse.Judge(outcomesOf(lines), now)
 	switch {
 	case wrong:
-		service.Since, _ = f.since(ctx, f.whoseMinutes(p), service.Since, func(c *recent.Counts) bool { return pulse.Many(c.Failed, c.Requests-c.Refused()-c.Polls) })
+		service.Since, _ = f.since(ctx, f.whoseMinutes(p), service.Since,
+			func(c *recent.Counts) bool { return pulse.Many(c.Failed, c.Requests-c.Refused()-c.Polls) })
 	case err != nil && f.Pulse != nil && p.SeesAll():
 		service, wrong = f.Pulse(now)
 	}
@@ -145,7 +146,10 @@ func (f *traffic) refusedTeams(ctx context.Context, lines []recent.Request, now 
 			return left == 0
 		})
 		n = max(n, of.count)
-		list = append(list, Fault{"refused", team, fmt.Sprintf("each of its last %d requests was refused, the last by %s", n, of.names[0]), &since, n, n})
+		list = append(list, Fault{
+			"refused", team, fmt.Sprintf("each of its last %d requests was refused, the last by %s", n, of.names[0]),
+			&since, n, n,
+		})
 	}
 	return atMost(list)
 }
@@ -199,7 +203,10 @@ func (f *Figures) fullLimits(ctx context.Context, visible []*teams.Team, all boo
 			more = fmt.Sprintf("; so are %d more of its limits", count-1)
 		}
 		percent := int64(nearest.Percent)
-		list = append(list, Fault{Kind: "limit", Subject: subject, Text: fmt.Sprintf("%d %% of its limit %s%s are used or held%s", percent, nearest.Name, of, more), Count: percent, Of: 100})
+		list = append(list, Fault{
+			Kind: "limit", Subject: subject,
+			Text: fmt.Sprintf("%d %% of its limit %s%s are used or held%s", percent, nearest.Name, of, more), Count: percent, Of: 100,
+		})
 	}
 	if house := f.Teams().House; house != nil && all {
 		full("the house", house.Account, nil)
@@ -219,7 +226,10 @@ func endingKeys(visible []*teams.Team, now time.Time) (list []Fault) {
 		for i := range team.Keys {
 			k := &team.Keys[i]
 			if left := k.Expires.Sub(now); !k.Expires.IsZero() && !k.Disabled && !team.Disabled && left > 0 && left <= keysEnd {
-				list = append(list, Fault{Kind: "key", Subject: team.ID, Text: "its key " + k.ID + " ends on " + k.Expires.UTC().Format("2 Jan 15:04 UTC")})
+				list = append(list, Fault{
+					Kind: "key", Subject: team.ID,
+					Text: "its key " + k.ID + " ends on " + k.Expires.UTC().Format("2 Jan 15:04 UTC"),
+				})
 			}
 		}
 	}
@@ -230,7 +240,8 @@ func endingKeys(visible []*teams.Team, now time.Time) (list []Fault) {
 func hookFaults(oldest map[string]time.Duration) (list []Fault) {
 	for id, age := range oldest {
 		if age >= hookLate {
-			list = append(list, Fault{Kind: "hook", Subject: id, Text: "does not take its events; the oldest waits for " + age.Round(time.Second).String()})
+			list = append(list, Fault{Kind: "hook", Subject: id, Text: "does not take its events; the oldest waits for " +
+				age.Round(time.Second).String()})
 		}
 	}
 	return atMost(list)

@@ -39,7 +39,8 @@ func (s *stand) notes(records ...telemetry.Record) {
 	}
 }
 
-// TestFaults: the service's from the traffic of those that a person sees, a team that is refused each time, and a quota that is nearly used.
+// TestFaults: the service's from the traffic of those that a person sees, a team that is refused each time, and a quota that is nearly
+// used.
 func TestFaults(t *testing.T) {
 	s := newStand(t, false)
 	if got := s.told(operator); got != "" {
@@ -62,7 +63,8 @@ func TestFaults(t *testing.T) {
 	}
 	s.notes(refused)
 	s.use("search", "m", policy.EndpointText, false, limit.Amounts{1, 960, 0, 5}) // of 1,000 a day
-	want := "refused search: each of its last 10 requests was refused, the last by admit/quota (10 of 10); limit search: 96 % of its limit tokens-day are used or held (96 of 100)"
+	want := "refused search: each of its last 10 requests was refused, the last by admit/quota (10 of 10); limit search: 96 % of its " +
+		"limit tokens-day are used or held (96 of 100)"
 	if got := s.told(member); got != want {
 		t.Errorf("a member: %s", got)
 	}
@@ -98,7 +100,8 @@ func TestFaultsWithoutRedis(t *testing.T) {
 	s.figures.Hooks = func() map[string]time.Duration {
 		return map[string]time.Duration{"jobs": time.Hour, "fine": time.Second}
 	}
-	if got, want := s.told(operator), "service : 25 of the last 25 requests failed (25 of 25); hook jobs: does not take its events; the oldest waits for 1h0m0s (0 of 0)"; got != want {
+	if got, want := s.told(operator), "service : 25 of the last 25 requests failed (25 of 25); hook jobs: does not take its events; the "+
+		"oldest waits for 1h0m0s (0 of 0)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got := s.told(member); got != "" {
@@ -173,8 +176,10 @@ func TestWhatNobodyFeelsIsNotSlow(t *testing.T) {
 func TestAFaultBeganOnce(t *testing.T) {
 	s := newStand(t, false)
 	s.Move(time.Minute - time.Duration(s.Now().UnixNano())%time.Minute)
-	down, refused := telemetry.Record{Team: "shop", Status: 502, Refusal: "forward/unreachable", Endpoint: "text"}, telemetry.Record{Team: "search", Status: 429, Refusal: "admit/rate", Endpoint: "text"}
-	fine, poll := telemetry.Record{Team: "shop", Status: 200, UpstreamStatus: 200, Endpoint: "text"}, telemetry.Record{Team: "shop", Status: 200, Endpoint: "tasks", Method: "GET"}
+	down, refused := telemetry.Record{Team: "shop", Status: 502, Refusal: "forward/unreachable", Endpoint: "text"},
+		telemetry.Record{Team: "search", Status: 429, Refusal: "admit/rate", Endpoint: "text"}
+	fine, poll := telemetry.Record{Team: "shop", Status: 200, UpstreamStatus: 200, Endpoint: "text"},
+		telemetry.Record{Team: "shop", Status: 200, Endpoint: "tasks", Method: "GET"}
 	all := func(n int, records ...telemetry.Record) {
 		for range n {
 			for _, r := range records {

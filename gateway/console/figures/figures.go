@@ -45,7 +45,10 @@ func New(deps Deps) *Figures {
 	}
 	return &Figures{
 		Deps: deps, traffic: traffic{deps: &deps, turns: make(chan struct{}, readings)},
-		ledger: ledger{balances: deps.Balances, kept: deps.Days, all: deps.House, now: deps.Now, late: deps.Late, fresh: fresh, wake: make(chan struct{}, 1)},
+		ledger: ledger{
+			balances: deps.Balances, kept: deps.Days, all: deps.House, now: deps.Now, late: deps.Late, fresh: fresh,
+			wake: make(chan struct{}, 1),
+		},
 	}
 }
 

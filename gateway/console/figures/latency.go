@@ -59,7 +59,8 @@ func (f *traffic) Latency(ctx context.Context, p access.Person, q LatencyQuery) 
 		rows = append(rows, LatencyRow{key.of, key.what, key.start, h.Count(), h.Percentile(50), h.Percentile(95), h.Percentile(99)})
 	}
 	slices.SortFunc(rows, func(a, b LatencyRow) int {
-		return cmp.Or(strings.Compare(a.Of, b.Of), cmp.Compare(slices.Index(recent.Whats, a.What), slices.Index(recent.Whats, b.What)), a.Start.Compare(b.Start))
+		return cmp.Or(strings.Compare(a.Of, b.Of), cmp.Compare(slices.Index(recent.Whats, a.What), slices.Index(recent.Whats, b.What)),
+			a.Start.Compare(b.Start))
 	})
 	return rows, err
 }

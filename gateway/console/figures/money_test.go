@@ -43,11 +43,15 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 						s.tag = rapid.SampledFrom([]string{"", "alpha", "beta"}).Draw(rt, "tag")
 						s.account = rapid.SampledFrom([]string{"", "main", "eu"}).Draw(rt, "account")
 						s.key = rapid.SampledFrom([]string{"", "7f3k9q2m4x1c", "jwt:indexer"}).Draw(rt, "key")
-						s.use(rapid.SampledFrom([]string{"search", "shop"}).Draw(rt, "team"), rapid.SampledFrom([]string{"a", "b", "c|d", ""}).Draw(rt, "model"),
-							rapid.SampledFrom([]policy.Endpoint{policy.EndpointText, policy.EndpointImage}).Draw(rt, "endpoint"), rapid.Bool().Draw(rt, "estimated"),
-							limit.Amounts{1, rapid.Int64Range(0, 50).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"), rapid.Int64Range(0, 1e6).Draw(rt, "spend")})
+						s.use(rapid.SampledFrom([]string{"search", "shop"}).Draw(rt, "team"),
+							rapid.SampledFrom([]string{"a", "b", "c|d", ""}).Draw(rt, "model"),
+							rapid.SampledFrom([]policy.Endpoint{policy.EndpointText, policy.EndpointImage}).Draw(rt, "endpoint"),
+							rapid.Bool().Draw(rt, "estimated"),
+							limit.Amounts{1, rapid.Int64Range(0, 50).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"),
+								rapid.Int64Range(0, 1e6).Draw(rt, "spend")})
 						if delta := rapid.Int64Range(-1e6, 1e6).Draw(rt, "correction"); delta%3 == 0 {
-							c := limit.Correction{ID: fmt.Sprint("adjust-", s.holds), Team: "search", Unit: unit.NameSpend, Delta: delta, Account: s.account, Why: "why"}
+							c := limit.Correction{ID: fmt.Sprint("adjust-", s.holds), Team: "search", Unit: unit.NameSpend, Delta: delta, Account: s.account,
+								Why: "why"}
 							if ago := rapid.IntRange(0, 35).Draw(rt, "days ago"); ago > 0 {
 								c.Day = limit.CalendarOf(s.Now().AddDate(0, 0, -ago)).Day
 							}
@@ -57,7 +61,8 @@ func TestTotalsAreThoseOfSluiceUsage(t *testing.T) {
 						}
 					}
 					first := day.Draw(rt, "from")
-					from, to := s.Now().AddDate(0, 0, first).Format(limit.DayForm), s.Now().AddDate(0, 0, rapid.IntRange(first, 0).Draw(rt, "to")).Format(limit.DayForm)
+					from, to := s.Now().AddDate(0, 0, first).Format(limit.DayForm),
+						s.Now().AddDate(0, 0, rapid.IntRange(first, 0).Draw(rt, "to")).Format(limit.DayForm)
 					before := s.Now().AddDate(0, 0, first-rapid.IntRange(0, 20).Draw(rt, "before")).Format(limit.DayForm)
 					for _, team := range []string{"", "search", "ads"} {
 						for _, by := range dimensions {
@@ -132,7 +137,8 @@ func (s *stand) same(rt fataler, p access.Person, q MoneyQuery, got *Money) {
 			rt.Fatalf("the report writes %s and %s", row.Used, row.Estimated)
 		}
 		use.Used[u], use.Estimated[u] = used, estimated
-		want.add(map[string]string{"day": row.Day, "team": row.Team, "model": row.Model, "endpoint": string(row.Endpoint), "account": limit.AccountName(row.Account)}[q.By], use)
+		want.add(map[string]string{"day": row.Day, "team": row.Team, "model": row.Model, "endpoint": string(row.Endpoint),
+			"account": limit.AccountName(row.Account)}[q.By], use)
 		wantDays.add(row.Day, use)
 		wantTotal = wantTotal.Plus(use)
 	}
@@ -200,7 +206,8 @@ func (s *stand) compareToday(rt *rapid.T) {
 	lines, err := s.figures.Lines(s.Context(), member)
 	page, errTeam := s.figures.Team(s.Context(), member, "search")
 	if err != nil || errTeam != nil || lines["search"].Today != teams["search"] || page.Days[len(page.Days)-1].Use != teams["search"] {
-		rt.Fatalf("the list has %+v, the page %+v, %v, %v, want %+v", lines["search"].Today, page.Days[len(page.Days)-1], err, errTeam, teams["search"])
+		rt.Fatalf("the list has %+v, the page %+v, %v, %v, want %+v", lines["search"].Today, page.Days[len(page.Days)-1], err, errTeam,
+			teams["search"])
 	}
 }
 
@@ -238,14 +245,19 @@ func TestForecast(t *testing.T) {
 		{"nothing was spent", at(11, 21), nil, Month{Name: "2026-11"}},
 		{"the same every day", at(11, 21), days(20261101, 21, 10), Month{"2026-11", 210, 10, 300, 7}},
 		{"today alone is no rate yet", at(11, 21), map[int]int64{20261121: 50}, Month{"2026-11", 50, 0, 50, 0}},
-		{"the first day was three days ago", at(11, 21), map[int]int64{20261118: 30, 20261119: 0, 20261120: 60}, Month{"2026-11", 90, 30, 360, 3}},
-		{"the month before gives the rate", at(12, 1), days(20261124, 7, 10), Month{"2026-12", 0, 10, 300, 7}},
+		{"the first day was three days ago", at(11, 21), map[int]int64{20261118: 30, 20261119: 0, 20261120: 60},
+			Month{"2026-11", 90, 30, 360, 3}}, {"the month before gives the rate", at(12, 1), days(20261124, 7, 10),
+			Month{"2026-12", 0, 10, 300, 7}},
 		{"the last day of a month", at(10, 31), days(20261001, 31, 1), Month{"2026-10", 31, 1, 31, 7}},
 		{"what was spent long ago is no rate", at(11, 21), map[int]int64{20261101: 500}, Month{"2026-11", 500, 0, 500, 7}},
-		{"it rests at the weekend, in the month before too", at(12, 5), map[int]int64{20261123: 70, 20261130: 14, 20261201: 14, 20261202: 14, 20261203: 14, 20261204: 14}, Month{"2026-12", 56, 10, 316, 7}},
-		{"more was given back than was spent", at(11, 21), map[int]int64{20261101: 500, 20261119: 10, 20261120: -90}, Month{"2026-11", 420, 0, 420, 7}},
-		{"the first days of a leap year's February", time.Date(2028, 2, 2, 0, 0, 1, 0, time.UTC), map[int]int64{20280131: 10, 20280201: 30}, Month{"2028-02", 30, 20, 570, 2}},
-		{"another time zone's day is one in UTC", time.Date(2026, 12, 1, 1, 0, 0, 0, time.FixedZone("", 3*3600)), days(20261101, 30, 10), Month{"2026-11", 300, 10, 300, 7}},
+		{"it rests at the weekend, in the month before too", at(12, 5),
+			map[int]int64{20261123: 70, 20261130: 14, 20261201: 14, 20261202: 14, 20261203: 14, 20261204: 14}, Month{"2026-12", 56, 10, 316, 7}},
+		{"more was given back than was spent", at(11, 21), map[int]int64{20261101: 500, 20261119: 10, 20261120: -90},
+			Month{"2026-11", 420, 0, 420, 7}},
+		{"the first days of a leap year's February", time.Date(2028, 2, 2, 0, 0, 1, 0, time.UTC), map[int]int64{20280131: 10, 20280201: 30},
+			Month{"2028-02", 30, 20, 570, 2}},
+		{"another time zone's day is one in UTC", time.Date(2026, 12, 1, 1, 0, 0, 0, time.FixedZone("", 3*3600)), days(20261101, 30, 10),
+			Month{"2026-11", 300, 10, 300, 7}},
 	} {
 		if got := forecast(tt.now, func(day int) int64 { return tt.spent[day] }); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
@@ -283,7 +295,8 @@ func TestMoneyOfOthersAndUnknownWays(t *testing.T) {
 		}
 	}
 	s.use("shop", "m", policy.EndpointText, false, limit.Amounts{1, 1, 0, 5})
-	if m, err := s.figures.Money(t.Context(), member, MoneyQuery{day, day, "team", "", nil}); err != nil || m.Total != (Use{}) || m.Month.Spent != 0 {
+	if m, err := s.figures.Money(t.Context(), member, MoneyQuery{day, day, "team", "", nil}); err != nil || m.Total != (Use{}) ||
+		m.Month.Spent != 0 {
 		t.Errorf("a member sees %+v, %v of another team", m, err)
 	}
 	if m, err := s.figures.Money(t.Context(), access.Person{}, MoneyQuery{day, day, "team", "", nil}); err != nil || m.Total != (Use{}) {

@@ -10,7 +10,8 @@ import (
 	"sluice/policy/teams"
 )
 
-// TestTheNearestOfAllLimits: of quotas, rates, requests in flight, open tasks, values of the tag and keys; a rate only while it is not full.
+// TestTheNearestOfAllLimits: of quotas, rates, requests in flight, open tasks, values of the tag and keys; a rate only while it is not
+// full.
 func TestTheNearestOfAllLimits(t *testing.T) {
 	const key, sum = "aaaaaaaaaaaa", "4745db43272f9dc36e3bbaaa11fffb19e5f3253580fa5b6092bfbdf53ce9643"
 	for _, redis := range []bool{false, true} {
@@ -48,8 +49,8 @@ func TestTheNearestOfAllLimits(t *testing.T) {
 			}
 		}
 		expect(map[string]string{
-			"quota": "tokens-day  30 of 100: 30", "rate": "requests  1 of 2: 50", "flight": "concurrent  2 of 2: 100", "tag": "tokens-day-tag alpha 30 of 50: 60",
-			"key": "tokens-month-key " + key + " 30 of 40: 75", "none": "none",
+			"quota": "tokens-day  30 of 100: 30", "rate": "requests  1 of 2: 50", "flight": "concurrent  2 of 2: 100",
+			"tag": "tokens-day-tag alpha 30 of 50: 60", "key": "tokens-month-key " + key + " 30 of 40: 75", "none": "none",
 		})
 		s.Move(2 * time.Minute)
 		expect(map[string]string{"rate": "tokens-day  30 of 100: 30"})

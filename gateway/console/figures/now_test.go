@@ -61,10 +61,12 @@ func TestNow(t *testing.T) {
 	if len(own.Steps) != 96 || last.Requests != 150 || last.Refused != 0 || own.Step != 15*time.Minute {
 		t.Errorf("a member's day has %d steps, the last %+v", len(own.Steps), last)
 	}
-	if len(own.Teams) != 1 || own.Teams[0].ID != "search" || own.Known != 1 || own.Refused != 0 || own.Faults != nil || own.Today != want.Teams[1].Today {
+	if len(own.Teams) != 1 || own.Teams[0].ID != "search" || own.Known != 1 || own.Refused != 0 || own.Faults != nil ||
+		own.Today != want.Teams[1].Today {
 		t.Errorf("a member sees %+v", own)
 	}
-	if nobody, err := s.figures.Now(t.Context(), access.Person{}, false); err != nil || nobody.Known != 0 || nobody.Rate != 0 || len(nobody.Teams) != 0 {
+	if nobody, err := s.figures.Now(t.Context(), access.Person{}, false); err != nil || nobody.Known != 0 || nobody.Rate != 0 ||
+		len(nobody.Teams) != 0 {
 		t.Errorf("nobody sees %+v, %v", nobody, err)
 	}
 }
@@ -83,7 +85,8 @@ func TestLines(t *testing.T) {
 	if lines, err = s.figures.Lines(t.Context(), operator); err != nil {
 		t.Fatal(err)
 	}
-	if n := lines["search"].Nearest; lines["search"].Today.Used[limit.Tokens] != 900 || n == nil || n.Name != "tokens-day" || n.Left != 100 || n.Percent != 90 {
+	if n := lines["search"].Nearest; lines["search"].Today.Used[limit.Tokens] != 900 || n == nil || n.Name != "tokens-day" || n.Left != 100 ||
+		n.Percent != 90 {
 		t.Errorf("search: %+v, %+v", lines["search"], n)
 	}
 	if n := lines["shop"].Nearest; n != nil {
@@ -123,7 +126,8 @@ func TestTeam(t *testing.T) {
 		if effective != "tokens spend-month" {
 			t.Errorf("redis=%v: in effect are %s, want the rate of tokens and the quota of spend", redis, effective)
 		}
-		if len(f.Days) != 30 || f.Days[29].Name != "2026-11-21" || f.Days[29].Estimated[limit.Tokens] != 350 || f.Days[28].Used[limit.Spend] != 7 || f.Days[27].Use != (Use{}) {
+		if len(f.Days) != 30 || f.Days[29].Name != "2026-11-21" || f.Days[29].Estimated[limit.Tokens] != 350 ||
+			f.Days[28].Used[limit.Spend] != 7 || f.Days[27].Use != (Use{}) {
 			t.Errorf("redis=%v: the days end with %+v", redis, f.Days[27:])
 		}
 		if diff := cmp.Diff([]Refusal{{"admit/rate", 2}, {"admit/quota", 1}}, f.Refusals); diff != "" {
@@ -148,7 +152,8 @@ func TestNowTellsTheHouse(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.file = file
-	hold := &limit.Hold{ID: "a", Team: file.Team("shop"), Outside: limit.OutsideFor(file, "m"), Model: "m", Endpoint: policy.EndpointText, Amounts: limit.Amounts{1, 7, 0, 9}, Lease: time.Hour}
+	hold := &limit.Hold{ID: "a", Team: file.Team("shop"), Outside: limit.OutsideFor(file, "m"), Model: "m", Endpoint: policy.EndpointText,
+		Amounts: limit.Amounts{1, 7, 0, 9}, Lease: time.Hour}
 	v, err := s.balances.Admit(t.Context(), hold)
 	if err != nil || v.Held == nil {
 		t.Fatal(v, err)

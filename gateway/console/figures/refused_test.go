@@ -16,9 +16,12 @@ func TestRefused(t *testing.T) {
 	s := newStand(t, false)
 	begun := s.Now().Truncate(time.Minute)
 	for _, r := range []telemetry.Record{
-		{Team: "search", Status: 429, Refusal: "admit/quota", Model: "llm-max", Limit: telemetry.Limit{Name: "images-day", Scope: "team", Unit: "images", Limit: 5}},
-		{Team: "search", Status: 400, Refusal: "inspect/rules", Model: "llm-max", Broken: []telemetry.BrokenRule{{ID: "text.seed", Refused: true}, {ID: "text.top_p", Refused: true}}},
-		{Team: "shop", Status: 429, Refusal: "admit/quota", Model: "gen", Limit: telemetry.Limit{Name: "images-day-key", Scope: "key", Of: "k", Unit: "images", Limit: 5}},
+		{Team: "search", Status: 429, Refusal: "admit/quota", Model: "llm-max",
+			Limit: telemetry.Limit{Name: "images-day", Scope: "team", Unit: "images", Limit: 5}},
+		{Team: "search", Status: 400, Refusal: "inspect/rules", Model: "llm-max",
+			Broken: []telemetry.BrokenRule{{ID: "text.seed", Refused: true}, {ID: "text.top_p", Refused: true}}},
+		{Team: "shop", Status: 429, Refusal: "admit/quota", Model: "gen",
+			Limit: telemetry.Limit{Name: "images-day-key", Scope: "key", Of: "k", Unit: "images", Limit: 5}},
 		{Team: "shop", Status: 502, Refusal: "forward/unreachable", Model: "gen"},
 		{Team: "shop", Status: 200, Model: "gen"},
 	} {

@@ -43,10 +43,13 @@ func TestRulesThatWereBroken(t *testing.T) {
 		day   bool
 		want  Rules
 	}{
-		{"all, a day", operator, true, Rules{begin, map[string]recent.RuleCount{"text.seed": {Refused: 2}, "text.stream.header": {Warned: 3}}, 2}},
-		{"all, an hour", access.Person{Role: access.Viewer}, false, Rules{begin.Add(23 * time.Hour), map[string]recent.RuleCount{"text.seed": {Refused: 2}, "text.stream.header": {Warned: 2}}, 2}},
+		{"all, a day", operator, true, Rules{begin, map[string]recent.RuleCount{"text.seed": {Refused: 2}, "text.stream.header": {Warned: 3}},
+			2}},
+		{"all, an hour", access.Person{Role: access.Viewer}, false,
+			Rules{begin.Add(23 * time.Hour), map[string]recent.RuleCount{"text.seed": {Refused: 2}, "text.stream.header": {Warned: 2}}, 2}},
 		{"a member", member, true, Rules{begin, map[string]recent.RuleCount{"text.seed": seed, "text.stream.header": {Warned: 2}}, 1}},
-		{"a member of another team", access.Person{Role: access.Member, Teams: []string{"shop"}}, true, Rules{begin, map[string]recent.RuleCount{"text.seed": seed, "text.stream.header": warned}, 1}},
+		{"a member of another team", access.Person{Role: access.Member, Teams: []string{"shop"}}, true,
+			Rules{begin, map[string]recent.RuleCount{"text.seed": seed, "text.stream.header": warned}, 1}},
 		{"no rights", access.Person{}, true, Rules{Since: begin}},
 	} {
 		got, err := s.figures.Rules(t.Context(), tt.p, tt.day)

@@ -98,7 +98,10 @@ func requestsFound(requests []recent.Request, text string) (found []Found) {
 				by = ", by its " + other.name
 			}
 		}
-		title := strings.Join(strings.Fields(strings.Join([]string{r.At.UTC().Format("2 Jan 15:04:05 UTC"), r.Team, r.Model, strconv.Itoa(r.Status), r.Refusal}, " ")), " ") + by
+		title := strings.Join(strings.Fields(strings.Join([]string{
+			r.At.UTC().Format("2 Jan 15:04:05 UTC"), r.Team, r.Model,
+			strconv.Itoa(r.Status), r.Refusal,
+		}, " ")), " ") + by
 		found = append(found, Found{"request", r.ID, title, "/requests/" + url.PathEscape(r.ID)})
 	}
 	return found

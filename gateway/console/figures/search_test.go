@@ -15,7 +15,8 @@ func TestSearch(t *testing.T) {
 	s := newStand(t, false)
 	s.claim("search", "task-of-search", false)
 	for i, r := range []telemetry.Record{
-		{ID: "request-1", UpstreamID: "upstream-1", TraceID: "trace-of-1", Task: "task-of-search", Team: "search", Key: "key-of-search", Model: "llm-max", Status: 429, Refusal: "admit/quota"},
+		{ID: "request-1", UpstreamID: "upstream-1", TraceID: "trace-of-1", Task: "task-of-search", Team: "search", Key: "key-of-search",
+			Model: "llm-max", Status: 429, Refusal: "admit/quota"},
 		{ID: "request-2", Team: "shop", Status: 200, Model: "gen"},
 	} {
 		r.Time = s.Now()

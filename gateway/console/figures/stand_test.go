@@ -91,7 +91,8 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 	t.Helper()
 	clock := limittest.NewClock()
 	memory := limit.NewMemory(clock.Now)
-	s := &stand{T: t, Clock: clock, balances: memory, house: limit.House{Memory: memory}, kept: new(MemorySums), claims: cache.NewClaims(24*time.Hour, clock.Now), endpoint: policy.EndpointText, close: func() {}}
+	s := &stand{T: t, Clock: clock, balances: memory, house: limit.House{Memory: memory}, kept: new(MemorySums),
+		claims: cache.NewClaims(24*time.Hour, clock.Now), endpoint: policy.EndpointText, close: func() {}}
 	if client != nil {
 		if err := client.FlushDB(t.Context()).Err(); err != nil {
 			t.Fatal(err)
@@ -118,8 +119,10 @@ func standOn(t *testing.T, client redis.UniversalClient) *stand {
 // start makes the figures of a new process.
 func (s *stand) start() {
 	s.figures = New(Deps{
-		Teams: func() *teams.File { return s.file }, Balances: s.balances, Recent: s.lately, Tasks: s.claims, Outbox: s.outbox, Now: s.Now, Days: s.kept, House: s.house,
-		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 }, Faults: func() []Fault { return []Fault{{Subject: "redis", Text: "away"}} },
+		Teams: func() *teams.File { return s.file }, Balances: s.balances, Recent: s.lately, Tasks: s.claims, Outbox: s.outbox, Now: s.Now,
+		Days: s.kept, House: s.house,
+		Running: func(team *teams.Team) (used, most int64) { return 2, int64(team.Concurrent+1) / 2 },
+		Faults:  func() []Fault { return []Fault{{Subject: "redis", Text: "away"}} },
 	})
 }
 
@@ -134,7 +137,8 @@ func (s *stand) use(team, model string, endpoint policy.Endpoint, estimated bool
 func (s *stand) admit(team, model string, lease time.Duration) *limit.Held {
 	s.Helper()
 	s.holds++
-	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: s.endpoint, Amounts: limit.Amounts{1}, Lease: lease, Account: s.account, Tag: s.tag, Key: s.key}
+	h := &limit.Hold{ID: fmt.Sprint("hold-", s.holds), Team: s.file.Team(team), Model: model, Endpoint: s.endpoint, Amounts: limit.Amounts{1},
+		Lease: lease, Account: s.account, Tag: s.tag, Key: s.key}
 	v, err := s.balances.Admit(s.Context(), h)
 	if err != nil || v.Held == nil {
 		s.Fatalf("admit: %+v, %v", v, err)
@@ -158,7 +162,8 @@ func (s *stand) settle(h *limit.Held, estimated bool, amounts limit.Amounts) {
 func billOf(amounts *limit.Amounts) (b price.Bill) {
 	spend := amounts[limit.Spend]
 	b[price.Cached] = price.Line{Kind: price.Cached, Quantity: amounts[limit.Tokens], Amount: spend / 3}
-	b[price.Image] = price.Line{Kind: price.Image, Size: fmt.Sprint(1+amounts[limit.Images]%2, "K"), Quantity: amounts[limit.Images], Amount: spend / 2}
+	b[price.Image] = price.Line{Kind: price.Image, Size: fmt.Sprint(1+amounts[limit.Images]%2, "K"), Quantity: amounts[limit.Images],
+		Amount: spend / 2}
 	return b
 }
 

@@ -149,7 +149,9 @@ func isStale(sums map[DayBy]Sum, of DayBy, versions map[int]uint64) bool {
 }
 
 // load reads the stored sums of days and months, and the versions of all days. A month's version is the sum of its days' versions.
-func (l *ledger) load(ctx context.Context, days []int, months map[int][]int, by []string) (sums map[DayBy]Sum, versions map[int]uint64, err error) {
+func (l *ledger) load(ctx context.Context, days []int, months map[int][]int, by []string) (sums map[DayBy]Sum, versions map[int]uint64,
+	err error,
+) {
 	spans, all := slices.Clone(days), slices.Clone(days)
 	for month, of := range months {
 		spans, all = append(spans, month), append(all, of...)

@@ -98,7 +98,8 @@ func (h *lateHistory) draw(rt *rapid.T) (team, model string) {
 }
 
 func amountsOf(rt *rapid.T) limit.Amounts {
-	return limit.Amounts{1, rapid.Int64Range(0, 50).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"), rapid.Int64Range(0, 1e6).Draw(rt, "spend")}
+	return limit.Amounts{1, rapid.Int64Range(0, 50).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"),
+		rapid.Int64Range(0, 1e6).Draw(rt, "spend")}
 }
 
 func (h *lateHistory) charge(rt *rapid.T) {
@@ -149,7 +150,8 @@ func (h *lateHistory) forget(rt *rapid.T) {
 func (h *lateHistory) look(rt *rapid.T) {
 	h.Move(freshFor)
 	first := rapid.IntRange(-80, 0).Draw(rt, "from")
-	q := MoneyQuery{From: h.Now().AddDate(0, 0, first).Format(limit.DayForm), To: h.Now().Format(limit.DayForm), By: rapid.SampledFrom(dimensions).Draw(rt, "by")}
+	q := MoneyQuery{From: h.Now().AddDate(0, 0, first).Format(limit.DayForm), To: h.Now().Format(limit.DayForm),
+		By: rapid.SampledFrom(dimensions).Draw(rt, "by")}
 	h.compare(rt, operator, q)
 }
 
@@ -347,7 +349,8 @@ func TestManyTagsTakeLittleMemory(t *testing.T) {
 // also if it was read later than today.
 func TestDaysBeforeTheLedgerAreReadBesideToday(t *testing.T) {
 	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
-	l := &ledger{all: limit.House{Memory: limit.NewMemory(func() time.Time { return now })}, now: func() time.Time { return now }, late: lateDefault, fresh: freshFor}
+	l := &ledger{all: limit.House{Memory: limit.NewMemory(func() time.Time { return now })}, now: func() time.Time { return now },
+		late: lateDefault, fresh: freshFor}
 	old, today := price.DayOf(now.AddDate(0, 0, -limit.LedgerDays)), price.DayOf(now)
 	for _, days := range [][]int{{today}, {old, today}, {old, today}} {
 		if sums, err := l.openDays(t.Context(), days, []string{"team"}); err != nil || len(sums) != len(days) {

@@ -14,7 +14,8 @@ func TestTeamHasItsTags(t *testing.T) {
 	for _, redis := range []bool{false, true} {
 		s := newStand(t, redis)
 		var err error
-		if s.file, err = teams.Parse([]byte("teams: [{id: search, tag_key: project, tag_quotas: {tokens: {day: 100}}}, {id: shop}]")); err != nil {
+		if s.file, err = teams.Parse(
+			[]byte("teams: [{id: search, tag_key: project, tag_quotas: {tokens: {day: 100}}}, {id: shop}]")); err != nil {
 			t.Fatal(err)
 		}
 		for i, tag := range []string{"alpha", "", "beta", "", "beta"} {

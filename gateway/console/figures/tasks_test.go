@@ -18,12 +18,15 @@ func (s *stand) claim(team, id string, ends bool) {
 	s.Helper()
 	claim := cache.Claim{
 		Team: team, Key: "k1", Task: id, Model: "gen", Trace: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01",
-		Hold: cache.Hold{ID: "h-" + id, Endpoint: "image", Images: 2, Price: 50}, Answer: cache.Answer{Task: id, Status: cache.Pending, Submitted: s.Now()},
+		Hold:   cache.Hold{ID: "h-" + id, Endpoint: "image", Images: 2, Price: 50},
+		Answer: cache.Answer{Task: id, Status: cache.Pending, Submitted: s.Now()},
 	}
 	s.claims.Put(s.Context(), claim)
 	if ends {
-		body := `{"output":{"task_id":"` + id + `","task_status":"SUCCEEDED","results":[{"url":"https://pictures.example/1.png"},{"code":"X","message":"no"}]},"usage":{"image_count":1}}`
-		answer := cache.Answer{Task: id, Status: cache.Succeeded, Submitted: s.Now(), Scheduled: s.Now().Add(time.Second), Ended: s.Now().Add(5 * time.Second)}
+		body := `{"output":{"task_id":"` + id + `","task_status":"SUCCEEDED","results":[{"url":"https://pictures.example/1.png"},{"code":"X",` +
+			`"message":"no"}]},"usage":{"image_count":1}}`
+		answer := cache.Answer{Task: id, Status: cache.Succeeded, Submitted: s.Now(), Scheduled: s.Now().Add(time.Second),
+			Ended: s.Now().Add(5 * time.Second)}
 		if _, err := s.claims.Hear(s.Context(), &claim, answer, []byte(body), 0); err != nil {
 			s.Fatal(err)
 		}
@@ -95,10 +98,11 @@ func TestTask(t *testing.T) {
 	got, err := s.figures.Task(t.Context(), member, "search", "t1")
 	want := Task{
 		TaskLine: TaskLine{
-			Team: "search", ID: "t1", Model: "gen", State: "SUCCEEDED", Created: begun, Submitted: begun, Begun: begun.Add(time.Second), Ended: begun.Add(5 * time.Second),
-			Cost: limit.Amounts{1, 0, 1, 50},
+			Team: "search", ID: "t1", Model: "gen", State: "SUCCEEDED", Created: begun, Submitted: begun, Begun: begun.Add(time.Second),
+			Ended: begun.Add(5 * time.Second), Cost: limit.Amounts{1, 0, 1, 50},
 		},
-		Key: "k1", Request: "h-t1", TraceID: "0123456789abcdef0123456789abcdef", Held: limit.Amounts{1, 0, 2, 100}, Pictures: []string{"https://pictures.example/1.png"},
+		Key: "k1", Request: "h-t1", TraceID: "0123456789abcdef0123456789abcdef", Held: limit.Amounts{1, 0, 2, 100},
+		Pictures: []string{"https://pictures.example/1.png"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
@@ -109,7 +113,8 @@ func TestTask(t *testing.T) {
 			t.Errorf("a member asks for %s of %s: %v, want ErrAbsent", path[1], path[0], err)
 		}
 	}
-	if open, err := s.figures.Task(t.Context(), operator, "shop", "t2"); err != nil || !open.Open || open.Cost != open.Held || open.Pictures != nil {
+	if open, err := s.figures.Task(t.Context(), operator, "shop", "t2"); err != nil || !open.Open || open.Cost != open.Held ||
+		open.Pictures != nil {
 		t.Errorf("an open task: %+v, %v", open, err)
 	}
 }

@@ -128,7 +128,8 @@ func (a *adder) sorted() []Row {
 
 // compareUse orders by spend, largest first, then requests, most first, then name.
 func compareUse(a, b Row) int {
-	return cmp.Or(cmp.Compare(b.Used[limit.Spend], a.Used[limit.Spend]), cmp.Compare(b.Used[limit.Requests], a.Used[limit.Requests]), strings.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(b.Used[limit.Spend], a.Used[limit.Spend]), cmp.Compare(b.Used[limit.Requests], a.Used[limit.Requests]),
+		strings.Compare(a.Name, b.Name))
 }
 
 func useOf(row *limit.Row) Use { return Use{row.Used, row.Estimated} }

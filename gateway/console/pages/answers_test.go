@@ -32,7 +32,8 @@ func TestAFormMakesOneKey(t *testing.T) {
 			t.Errorf("%s makes no key", action)
 		}
 		g.elsewhere = true // the key has changed the team
-		if w := post(t, h, action, form); w.Code != http.StatusPreconditionFailed || !strings.Contains(textOf(parse(t, w)), "No key was made: the form is older than the team.") {
+		if w := post(t, h, action, form); w.Code != http.StatusPreconditionFailed ||
+			!strings.Contains(textOf(parse(t, w)), "No key was made: the form is older than the team.") {
 			t.Errorf("%s again: %d", action, w.Code)
 		}
 	}
@@ -84,7 +85,8 @@ func TestATotalThatIsNotAllKeptSaysSo(t *testing.T) {
 	deps.Figures = refusedMore{deps.Figures}
 	h := as(pages.New(deps), operator)
 	for query, want := range map[string]string{
-		"refusal=any&from=2026-11-22T00:00": "968 of 3,239 refused requests are kept", "refusal=admit/quota&from=2026-11-22T00:00": "9 of 12 refused requests are kept",
+		"refusal=any&from=2026-11-22T00:00":            "968 of 3,239 refused requests are kept",
+		"refusal=admit/quota&from=2026-11-22T00:00":    "9 of 12 refused requests are kept",
 		"refusal=any&polls=true&from=2026-11-22T00:00": "968 of 3,239 refused", "refusal=any&polls=false&from=2026-11-22T00:00": "",
 		"refusal=any": "", "refusal=any&from=2026-11-22T00:00&model=llm": "", "from=2026-11-22T00:00": "",
 	} {
@@ -99,8 +101,11 @@ func TestATotalThatIsNotAllKeptSaysSo(t *testing.T) {
 func TestMoneyIsComparedWithTheDaysBefore(t *testing.T) {
 	g := day(12)
 	before := map[string][]string{
-		"": {"2026-10-01 2026-10-21", "+33 % since, without today", "llm-max6.00+25 %", "Changes leave out today"}, "from=2026-10-01&to=2026-10-31": {"2026-09-01 2026-09-30", "+50 % since", "llm-max6.00+50 %", "gen3.00new"},
-		"from=2026-11-16&to=2026-11-22": {"2026-11-10 2026-11-15", "+33 % since, without today"}, "from=2026-11-15&to=2026-11-21": {"2026-11-08 2026-11-14", "+50 % since"}, "from=2026-03-01&to=2026-03-30": {"2026-02-01 2026-02-28", "+50 % since"},
+		"":                              {"2026-10-01 2026-10-21", "+33 % since, without today", "llm-max6.00+25 %", "Changes leave out today"},
+		"from=2026-10-01&to=2026-10-31": {"2026-09-01 2026-09-30", "+50 % since", "llm-max6.00+50 %", "gen3.00new"},
+		"from=2026-11-16&to=2026-11-22": {"2026-11-10 2026-11-15", "+33 % since, without today"},
+		"from=2026-11-15&to=2026-11-21": {"2026-11-08 2026-11-14", "+50 % since"},
+		"from=2026-03-01&to=2026-03-30": {"2026-02-01 2026-02-28", "+50 % since"},
 		"from=2026-11-22&to=2026-11-22": {"2026-11-21 2026-11-21", "today is not over"},
 	}
 	var asked sync.Map
@@ -109,7 +114,9 @@ func TestMoneyIsComparedWithTheDaysBefore(t *testing.T) {
 	h := as(pages.New(deps), operator)
 	for query, want := range before {
 		text := textOf(parse(t, get(t, h, "/money?by=model&"+query)))
-		if _, was := asked.LoadAndDelete(want[0]); !was || slices.ContainsFunc(want[1:], func(w string) bool { return !strings.Contains(text, w) }) || strings.Contains(text, "since, ") != (query == "" || strings.Contains(query, "16&to")) {
+		if _, was := asked.LoadAndDelete(want[0]); !was || slices.ContainsFunc(want[1:],
+			func(w string) bool { return !strings.Contains(text, w) }) ||
+			strings.Contains(text, "since, ") != (query == "" || strings.Contains(query, "16&to")) {
 			t.Errorf("%s is not compared with %q: %s", query, want, text)
 		}
 	}
@@ -175,11 +182,13 @@ func TestWarningsAreGroupedBySetting(t *testing.T) {
 	}
 }
 
-// TestANewTeamIsFourFieldsAndATable: the rest is folded, the defaults in force stand in empty fields, and a rate without a time is a minute's.
+// TestANewTeamIsFourFieldsAndATable: the rest is folded, the defaults in force stand in empty fields, and a rate without a time is a
+// minute's.
 func TestANewTeamIsFourFieldsAndATable(t *testing.T) {
 	g := day(12)
 	deps := g.deps()
-	file, err := teams.Parse([]byte("prices: [{model: \"*\", output_per_million: 1}]\ndefaults: {rates: {requests: {per: 10s, limit: 100}}, quotas: {spend: {day: 5}}}\nteams: []"))
+	file, err := teams.Parse([]byte("prices: [{model: \"*\", output_per_million: 1}]\ndefaults: {rates: {requests: {per: 10s, limit: " +
+		"100}}, quotas: {spend: {day: 5}}}\nteams: []"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +213,8 @@ func TestANewTeamIsFourFieldsAndATable(t *testing.T) {
 		}
 	}
 	slices.Sort(shown)
-	if got := strings.Join(slices.DeleteFunc(shown, func(n string) bool { return strings.Contains(n, ".") }), " "); got != "description id members models reason version" {
+	if got := strings.Join(slices.DeleteFunc(shown, func(n string) bool { return strings.Contains(n, ".") }),
+		" "); got != "description id members models reason version" {
 		t.Errorf("the form shows %s", got)
 	}
 	post(t, h, "/teams", url.Values{"id": {"mill"}, "rates.requests.limit": {"60"}})
@@ -212,7 +222,8 @@ func TestANewTeamIsFourFieldsAndATable(t *testing.T) {
 		t.Errorf("the rate is %s", got)
 	}
 	g.refuse = &teams.Problem{Code: teams.CodeInvalid, Field: "quotas.images.day", Text: "got many"}
-	if text := textOf(parse(t, post(t, h, "/teams", url.Values{"id": {"mill"}}))); !strings.Contains(text, "Nothing was changed. Images a day: Got many.") {
+	if text := textOf(parse(t, post(t, h, "/teams", url.Values{"id": {"mill"}}))); !strings.Contains(text,
+		"Nothing was changed. Images a day: Got many.") {
 		t.Errorf("the fault names its member: %s", text)
 	}
 }
@@ -224,16 +235,20 @@ func TestHowAProgramBegins(t *testing.T) {
 	deps.Gateway = func(host string) string { return "https://" + host + ":8080" }
 	h := as(pages.New(deps), operator)
 	minted := post(t, h, "/teams/search/keys", url.Values{"note": {"indexer"}})
-	file, err := teams.Parse([]byte("currency: CNY\nprices: [{model: gen, image: 1}, {model: llm-plus, input_per_million: 1, output_per_million: 2}]\nteams: [{id: search}]"))
+	file, err := teams.Parse([]byte("currency: CNY\nprices: [{model: gen, image: 1}, {model: llm-plus, input_per_million: 1, " +
+		"output_per_million: 2}]\nteams: [{id: search}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	deps.File = func() *teams.File { return file }
-	if text := textOf(parse(t, get(t, as(pages.New(deps), operator), "/teams/search/keys/7f3k9q2m4x99/start"))); strings.Count(text, `"llm-plus"`) != 4 || strings.Contains(text, "MODEL") {
+	if text := textOf(parse(t, get(t, as(pages.New(deps), operator), "/teams/search/keys/7f3k9q2m4x99/start"))); strings.Count(text,
+		`"llm-plus"`) != 4 || strings.Contains(text, "MODEL") {
 		t.Errorf("the model is to be filled in, although a price names one: %s", text)
 	}
-	for path, root := range map[string]string{"minted": textOf(parse(t, minted)), "start": textOf(parse(t, get(t, h, "/teams/search/keys/7f3k9q2m4x99/start")))} {
-		for _, want := range []string{"curl https://example.com:8080/v1/chat/completions", "/api/v1/services/aigc/", `base_url="https://example.com:8080/v1"`, "baseURL:", "Waiting for the first request"} {
+	for path, root := range map[string]string{"minted": textOf(parse(t, minted)),
+		"start": textOf(parse(t, get(t, h, "/teams/search/keys/7f3k9q2m4x99/start")))} {
+		for _, want := range []string{"curl https://example.com:8080/v1/chat/completions", "/api/v1/services/aigc/",
+			`base_url="https://example.com:8080/v1"`, "baseURL:", "Waiting for the first request"} {
 			if !strings.Contains(root, want) {
 				t.Errorf("%s lacks %q: %s", path, want, root)
 			}
@@ -242,8 +257,10 @@ func TestHowAProgramBegins(t *testing.T) {
 	if text := minted.Body.String(); !strings.Contains(text, `hx-sse:connect="/teams/search/keys/7f3k9q2m4x99/start"`) {
 		t.Error("the page of the new key does not follow its first request")
 	}
-	g.requests = append([]recent.Request{{ID: "r1", Team: "search", Key: "7f3k9q2m4x99", Status: 200, At: noon.Add(time.Second), Model: "llm-max"}}, g.requests...)
-	if text := textOf(parse(t, get(t, h, "/teams/search/keys/7f3k9q2m4x99/start"))); strings.Contains(text, "Waiting") || !strings.Contains(text, "The newest request") || !strings.Contains(text, "It was answered") {
+	g.requests = append([]recent.Request{{ID: "r1", Team: "search", Key: "7f3k9q2m4x99", Status: 200, At: noon.Add(time.Second),
+		Model: "llm-max"}}, g.requests...)
+	if text := textOf(parse(t, get(t, h, "/teams/search/keys/7f3k9q2m4x99/start"))); strings.Contains(text, "Waiting") ||
+		!strings.Contains(text, "The newest request") || !strings.Contains(text, "It was answered") {
 		t.Error(text)
 	}
 }
@@ -251,17 +268,22 @@ func TestHowAProgramBegins(t *testing.T) {
 // TestPeopleAndBrowsersAreNamedBriefly, with the whole in the tooltip.
 func TestPeopleAndBrowsersAreNamedBriefly(t *testing.T) {
 	for agent, want := range map[string]string{
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36":                                   "Chrome 156 on Linux",
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36 Edg/156.0.0.0":           "Edge 156 on Windows",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.0 Mobile/15E148 Safari/604.1": "Safari 19 on iPhone",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 15.1; rv:140.0) Gecko/20100101 Firefox/140.0":                                                     "Firefox 140 on macOS", "curl/8.11.0": "curl/8.11.0", "": "",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 " +
+			"Safari/537.36": "Chrome 156 on Linux",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36 " +
+			"Edg/156.0.0.0": "Edge 156 on Windows",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.0 Mobile/15E148 " +
+			"Safari/604.1": "Safari 19 on iPhone",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 15.1; rv:140.0) Gecko/20100101 Firefox/140.0": "Firefox 140 on macOS",
+		"curl/8.11.0": "curl/8.11.0", "": "",
 	} {
 		var b strings.Builder
 		page := sessionsPage{operator, "operator", []session{{ID: "x", Who: "oidc:alice@example.com", Agent: agent}}}
 		if err := pages.LoginTemplates().ExecuteTemplate(&b, "sessions", page); err != nil {
 			t.Fatal(err)
 		}
-		if text := b.String(); !strings.Contains(text, `title="`+agent+`">`+want+"</td>") && agent != "" || !strings.Contains(text, ">alice@example.com</bdi>") || strings.Contains(text, ">oidc:") {
+		if text := b.String(); !strings.Contains(text, `title="`+agent+`">`+want+"</td>") && agent != "" ||
+			!strings.Contains(text, ">alice@example.com</bdi>") || strings.Contains(text, ">oidc:") {
 			t.Errorf("%s: %s", agent, text)
 		}
 	}

@@ -27,7 +27,8 @@ func TestAPageOfTheAuditIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		prose := strings.Repeat("\"", 200)
-		g.entries = append(g.entries, teams.Entry{Seq: int64(130 - i), Time: noon, Who: prose, Reason: prose, What: "team.change", Team: "search", Before: text, After: text})
+		g.entries = append(g.entries, teams.Entry{Seq: int64(130 - i), Time: noon, Who: prose, Reason: prose, What: "team.change",
+			Team: "search", Before: text, After: text})
 	}
 	h, seen := g.handler(operator), 0
 	for path := "/audit"; path != ""; {
@@ -36,7 +37,8 @@ func TestAPageOfTheAuditIsBounded(t *testing.T) {
 		if w.Code != http.StatusOK || len(text) > 1<<20 {
 			t.Fatalf("%s: %d with %d bytes", path, w.Code, len(text))
 		}
-		if at := strings.Count(text, "bytes more: sluice audit --json has them"); strings.Contains(text, fmt.Sprintf(">%d</th>", 130-7)) && at == 0 {
+		if at := strings.Count(text, "bytes more: sluice audit --json has them"); strings.Contains(text,
+			fmt.Sprintf(">%d</th>", 130-7)) && at == 0 {
 			t.Errorf("%s does not say that a text is cut", path)
 		}
 		here := strings.Count(text, `<tr><th scope="row"`)

@@ -56,7 +56,8 @@ func TestAFormSaysThatItCannotBeSaved(t *testing.T) {
 	}
 	g.refuse = teams.Away("the directory cannot be used at the moment", nil)
 	w := post(t, g.handler(operator), "/teams", url.Values{"id": {"mill"}, "description": {"grinds"}})
-	if text := w.Body.String(); w.Code != http.StatusServiceUnavailable || !strings.Contains(text, "The directory cannot be used at the moment.") || !strings.Contains(text, `value="grinds"`) {
+	if text := w.Body.String(); w.Code != http.StatusServiceUnavailable ||
+		!strings.Contains(text, "The directory cannot be used at the moment.") || !strings.Contains(text, `value="grinds"`) {
 		t.Errorf("%d: %s", w.Code, textOf(parse(t, w)))
 	}
 }
@@ -66,7 +67,8 @@ func TestAPageThatIsAwaySaysWhich(t *testing.T) {
 	deps := day(12).deps()
 	deps.Figures = few{galleryFigures{day(12)}}
 	h := as(pages.New(deps), operator)
-	if text := textOf(parse(t, get(t, h, "/tasks"))); !strings.Contains(text, "Tasks is not available at the moment") || strings.Contains(text, "Nothing was changed") {
+	if text := textOf(parse(t, get(t, h, "/tasks"))); !strings.Contains(text, "Tasks is not available at the moment") ||
+		strings.Contains(text, "Nothing was changed") {
 		t.Error(text)
 	}
 }
@@ -75,7 +77,8 @@ func TestAPageThatIsAwaySaysWhich(t *testing.T) {
 func TestOneIsNoPlural(t *testing.T) {
 	deps := day(12).deps()
 	deps.Figures = few{galleryFigures{day(12)}}
-	if text := textOf(parse(t, get(t, as(pages.New(deps), operator), "/teams/search"))); !strings.Contains(text, "1 request, 85 tokens, 1 image") {
+	if text := textOf(parse(t, get(t, as(pages.New(deps), operator), "/teams/search"))); !strings.Contains(text,
+		"1 request, 85 tokens, 1 image") {
 		t.Error(text)
 	}
 }

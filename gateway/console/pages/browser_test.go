@@ -33,7 +33,8 @@ type look struct {
 	scheme string
 }
 
-var looks = []look{{"light", 1280, "light"}, {"dark", 1440, "dark"}, {"narrow", 360, "light"}, {"middle", 1024, "dark"}, {"wide", 3840, "light"}}
+var looks = []look{{"light", 1280, "light"}, {"dark", 1440, "dark"}, {"narrow", 360, "light"}, {"middle", 1024, "dark"},
+	{"wide", 3840, "light"}}
 
 // withAxe puts the accessibility checker of SDK_DIR into every page that is opened. It reports false without one.
 func withAxe(ctx context.Context, t *testing.T) bool {
@@ -55,7 +56,8 @@ func withAxe(ctx context.Context, t *testing.T) bool {
 }
 
 // tables are the pages that are checked in every width: their tables have texts of any length.
-var tables = []string{"now", "teams", "team", "key-page", "key-token", "tasks", "latency", "requests", "requests-more", "refusals", "request-limit", "money", "accounts", "deliveries", "deliveries-team", "deliveries-operators", "audit", "config"}
+var tables = []string{"now", "teams", "team", "key-page", "key-token", "tasks", "latency", "requests", "requests-more", "refusals",
+	"request-limit", "money", "accounts", "deliveries", "deliveries-team", "deliveries-operators", "audit", "config"}
 
 // TestPagesInABrowser opens the pages of all galleries. axe finds no violation, and nothing is written to the browser's console
 // (as a violated content policy is); no page or table is wider than its window, with names, models and reasons of any length; and
@@ -73,7 +75,8 @@ func TestPagesInABrowser(t *testing.T) {
 			paths := g.paths()
 			full := room == "day" || room == "tongues"
 			if full {
-				for _, scene := range []string{"login", "login-plain", "unsent", "sessions", "minted", "lost", "fault", "raise", "unkeyed", "key-lost", "key-fault"} {
+				for _, scene := range []string{"login", "login-plain", "unsent", "sessions", "minted", "lost", "fault", "raise", "unkeyed", "key-lost",
+					"key-fault"} {
 					paths[scene] = "/scene/" + scene
 				}
 			}
@@ -85,7 +88,8 @@ func TestPagesInABrowser(t *testing.T) {
 				for i, l := range looks {
 					about := room + "-" + name + "-" + l.name
 					judged := i == (n+len(room))%len(looks) // one look is enough for routine runs
-					if wide := full && l.scheme == "light" && (l.name == "narrow" || slices.Contains(tables, name)); !judged && !wide && !drawn(room, about, judged) {
+					if wide := full && l.scheme == "light" && (l.name == "narrow" || slices.Contains(tables, name)); !judged && !wide &&
+						!drawn(room, about, judged) {
 						continue
 					}
 					l.show(ctx, t)
@@ -116,7 +120,8 @@ func drawn(room, about string, judged bool) bool {
 // wanted leaves out pages that differ only by a gallery's size from the small and the large one, and those that ONLY does not
 // name, such as ONLY=day-now,tongues-.
 func wanted(room, name string) bool {
-	if (room == "little" || room == "thousand") && !slices.Contains([]string{"now", "teams", "money", "tasks", "requests", "team", "accounts"}, name) {
+	if (room == "little" || room == "thousand") && !slices.Contains(
+		[]string{"now", "teams", "money", "tasks", "requests", "team", "accounts"}, name) {
 		return false
 	}
 	only := os.Getenv("ONLY")
@@ -125,16 +130,22 @@ func wanted(room, name string) bool {
 	})
 }
 
-// misfits returns the elements that do not fit into the window, and what filters a list that is empty. Tables may be loose where long numbers scroll on a phone.
+// misfits returns the elements that do not fit into the window, and what filters a list that is empty. Tables may be loose where long
+// numbers scroll on a phone.
 func misfits(ctx context.Context, t *testing.T, tight bool) []string {
 	t.Helper()
 	return listed(t, browsertest.Evaluate[string](ctx, t, `(() => {
 		const root = document.documentElement, all = selector => [...document.querySelectorAll(selector)];
 		const tight = `+strconv.FormatBool(tight)+`;
-		const faults = root.scrollWidth > root.clientWidth ? ["it is " + (root.scrollWidth - root.clientWidth) + " pixels wider than its window"] : [];
-		for (const e of all(".scroll")) if (tight && e.scrollWidth > e.clientWidth + 1) faults.push("the table " + e.ariaLabel + " is " + (e.scrollWidth - e.clientWidth) + " pixels wider than its window");
-		if (tight && innerWidth < 500) for (const e of all("button, .button, summary")) if (e.checkVisibility() && e.getBoundingClientRect().right > innerWidth) faults.push("beyond the side is " + e.textContent.trim().slice(0, 40));
-		if (document.querySelector("#live > .yet")) for (const e of all("form.filter, #hold")) if (e.checkVisibility()) faults.push("nothing is there for " + e.outerHTML.slice(0, 40));
+		const faults = root.scrollWidth > root.clientWidth ?
+			["it is " + (root.scrollWidth - root.clientWidth) + " pixels wider than its window"] : [];
+		for (const e of all(".scroll")) if (tight && e.scrollWidth > e.clientWidth + 1)
+			faults.push("the table " + e.ariaLabel + " is " + (e.scrollWidth - e.clientWidth) + " pixels wider than its window");
+		if (tight && innerWidth < 500) for (const e of all("button, .button, summary"))
+			if (e.checkVisibility() && e.getBoundingClientRect().right > innerWidth)
+				faults.push("beyond the side is " + e.textContent.trim().slice(0, 40));
+		if (document.querySelector("#live > .yet")) for (const e of all("form.filter, #hold"))
+			if (e.checkVisibility()) faults.push("nothing is there for " + e.outerHTML.slice(0, 40));
 		return JSON.stringify(faults);
 	})()`))
 }
@@ -142,8 +153,11 @@ func misfits(ctx context.Context, t *testing.T, tight bool) []string {
 // violations returns the findings of axe.
 func violations(ctx context.Context, t *testing.T) []string {
 	t.Helper()
-	return listed(t, browsertest.Evaluate[string](ctx, t, `axe.run(document, {resultTypes: ["violations"], runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}})
-		.then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | "))))`))
+	return listed(t, browsertest.Evaluate[string](ctx, t,
+		`axe.run(document, {resultTypes: ["violations"], runOnly: {type: "tag",
+		values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}})
+		.then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.help + " " + 
+			v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | "))))`))
 }
 
 // listed reads a list of texts.
@@ -177,13 +191,16 @@ func scenes(t *testing.T, g *gallery) http.Handler {
 	answer("login-plain", shown("login", loginPage{Next: "/"}))
 	answer("unsent", shown("unsent", unsentPage{"Your session has ended.", "/teams", "/new-team", url.Values{"id": {"maps"}}}))
 	answer("sessions", shown("sessions", sessionsPage{operator, "operator", []session{
-		{ID: "x", Who: operator.Name, Role: "operator", Client: "192.0.2.7", Agent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0", Began: noon, Ends: noon.Add(12 * time.Hour), Own: true},
+		{ID: "x", Who: operator.Name, Role: "operator", Client: "192.0.2.7",
+			Agent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0", Began: noon, Ends: noon.Add(12 * time.Hour), Own: true},
 		{ID: "y", Who: "key:7f3k9q2m4x1c", Role: "member", Client: "192.0.2.9", Agent: hostile[0], Began: noon, Ends: noon.Add(12 * time.Hour)},
 	}}))
 	answer("minted", post(t, h, "/teams/search/keys/7f3k9q2m4x00/rotate", url.Values{"ends": {"day"}}))
-	form := url.Values{"version": {"0"}, "rates.requests.limit": {"700"}, "rates.requests.per": {"1m"}, "models": {"llm-*"}, "shadow": {"true"}}
+	form := url.Values{"version": {"0"}, "rates.requests.limit": {"700"}, "rates.requests.per": {"1m"}, "models": {"llm-*"},
+		"shadow": {"true"}}
 	answer("lost", post(t, h, "/teams/search/edit", form))
-	g.refuse = &teams.Problem{Code: teams.CodeInvalid, Field: "rates.requests.per", Text: `got "2ms", allowed: whole seconds from "1s" to "1h"`}
+	g.refuse = &teams.Problem{Code: teams.CodeInvalid, Field: "rates.requests.per",
+		Text: `got "2ms", allowed: whole seconds from "1s" to "1h"`}
 	answer("fault", post(t, h, "/teams", url.Values{"id": {"mill"}, "rates.requests.limit": {"700"}, "rates.requests.per": {"2ms"}}))
 	g.refuse.Field = "quotas.images.day"
 	answer("key-fault", post(t, h, "/teams/search/keys", url.Values{"note": {"the indexer"}, "quotas.images.day": {"many"}}))
@@ -191,7 +208,8 @@ func scenes(t *testing.T, g *gallery) http.Handler {
 	answer("key-lost", post(t, h, "/teams/search/keys/7f3k9q2m4x00/edit", url.Values{"version": {"0"}, "concurrent": {"5"}}))
 	g.elsewhere = false
 	g.refuse = &teams.Problem{Code: teams.CodeUnfit, Field: "amount", Text: `got "0.5", allowed: a whole number above 0`}
-	answer("raise", post(t, h, "/teams/search/raises", url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"0.5"}, "reason": {"launch"}}))
+	answer("raise", post(t, h, "/teams/search/raises", url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"0.5"},
+		"reason": {"launch"}}))
 	g.refuse = nil
 	answer("unkeyed", get(t, h, "/teams/search?done=unkeyed"))
 	mux.Handle("/", h)
@@ -201,7 +219,10 @@ func scenes(t *testing.T, g *gallery) http.Handler {
 // picture is a mill in winter.
 func picture(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "image/svg+xml")
-	_, _ = w.Write([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 12" width="640" height="480"><path fill="#9db4c0" d="M0 0h16v12H0z"/><path fill="#fff" d="M0 9l5-2 6 1 5-1v5H0z"/><path fill="#5c4742" d="M6 4h4v5H6z"/><path stroke="#253237" stroke-width=".3" d="M5 1l6 6M11 1L5 7"/></svg>`))
+	_, _ = w.Write([]byte(
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 12" width="640" height="480"><path fill="#9db4c0" d="M0 0h16v12H0z"/><path ` +
+			`fill="#fff" d="M0 9l5-2 6 1 5-1v5H0z"/><path fill="#5c4742" d="M6 4h4v5H6z"/><path stroke="#253237" stroke-width=".3" d="M5 1l6 ` +
+			`6M11 1L5 7"/></svg>`))
 }
 
 // show gives the tab this look. An open page is laid out again.
@@ -244,10 +265,12 @@ func TestPaperHasThePageAlone(t *testing.T) {
 		for name, path := range map[string]string{"money": "/money", "team": "/teams/search"} {
 			browsertest.Open(ctx, t, address+path)
 			browsertest.Screenshot(ctx, t, "paper-"+name)
-			if got := browsertest.Evaluate[int](ctx, t, `Math.round(document.querySelector("main").getBoundingClientRect().width)`); int64(got) < width-40 {
+			if got := browsertest.Evaluate[int](ctx, t, `Math.round(document.querySelector("main").getBoundingClientRect().width)`); int64(
+				got) < width-40 {
 				t.Errorf("%s: the page is %d wide on paper of %d", path, got, width)
 			}
-			if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll(".side, form, button, .button, .skip, summary, .acts")].filter(e => e.checkVisibility()).map(e => e.outerHTML.slice(0, 100)).join()`); got != "" {
+			if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll(".side, form, button, .button, .skip, summary,`+
+				` .acts")].filter(e => e.checkVisibility()).map(e => e.outerHTML.slice(0, 100)).join()`); got != "" {
 				t.Errorf("%s: paper has %s", path, got)
 			}
 		}

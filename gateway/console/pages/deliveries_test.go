@@ -52,8 +52,8 @@ func (g galleryFigures) Deliveries(_ context.Context, p access.Person, q event.Q
 	for i := range len(r.Hooks) * 3 * len(g.list) {
 		h, at := r.Hooks[i%len(r.Hooks)], noon.Add(-time.Duration(i)*9*time.Minute)
 		d := event.DeliveryReport{
-			Event: event.ID{Owner: q.Owner, Millis: at.UnixMilli()}.String(), Type: event.Types[i%6], Time: at, Team: q.Owner, Owner: h.Owner, Hook: h.Hook,
-			State: event.Delivered, Tries: 1, Code: http.StatusNoContent, Last: new(at.Add(time.Second)),
+			Event: event.ID{Owner: q.Owner, Millis: at.UnixMilli()}.String(), Type: event.Types[i%6], Time: at, Team: q.Owner, Owner: h.Owner,
+			Hook: h.Hook, State: event.Delivered, Tries: 1, Code: http.StatusNoContent, Last: new(at.Add(time.Second)),
 		}
 		switch {
 		case q.Owner == event.Operators:
@@ -99,13 +99,15 @@ func TestDeliveriesAreReached(t *testing.T) {
 			t.Errorf("%s: %d, it lacks %q", path, w.Code, want)
 		}
 	}
-	if w := get(t, h, "/events?hook=chat"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/events?hook=chat&team=%40operators" {
+	if w := get(t, h, "/events?hook=chat"); w.Code != http.StatusSeeOther ||
+		w.Header().Get("Location") != "/events?hook=chat&team=%40operators" {
 		t.Errorf("the only hook with an id: %d %s", w.Code, w.Header().Get("Location"))
 	}
 	if w := get(t, h, "/events?event=evt_1"); w.Header().Get("Location") != "/search?q=evt_1" {
 		t.Errorf("an event without its team: %d %s", w.Code, w.Header().Get("Location"))
 	}
-	if w := get(t, h, "/events?team=search&state=waiting&hook=jobs"); strings.Contains(w.Body.String(), `state succeeded">delivered`) || !strings.Contains(w.Body.String(), "sluice hook --team search --resend evt_") {
+	if w := get(t, h, "/events?team=search&state=waiting&hook=jobs"); strings.Contains(w.Body.String(), `state succeeded">delivered`) ||
+		!strings.Contains(w.Body.String(), "sluice hook --team search --resend evt_") {
 		t.Error("a filter, and how to deliver again")
 	}
 	for path, status := range map[string]int{"/events?team=zzz": 404, "/events?team=search&state=late": 400} {
@@ -114,7 +116,8 @@ func TestDeliveriesAreReached(t *testing.T) {
 		}
 	}
 	own := get(t, g.handler(search), "/events")
-	if text := own.Body.String(); own.Code != http.StatusOK || !strings.Contains(text, "Deliveries of <bdi>search</bdi>") || strings.Contains(text, "chat") || strings.Contains(text, "--resend") {
+	if text := own.Body.String(); own.Code != http.StatusOK || !strings.Contains(text, "Deliveries of <bdi>search</bdi>") ||
+		strings.Contains(text, "chat") || strings.Contains(text, "--resend") {
 		t.Errorf("a member's: %d %s", own.Code, text)
 	}
 	foreign, invented := get(t, g.handler(search), "/events?team=ads"), get(t, g.handler(search), "/events?team=zzz")
@@ -122,7 +125,8 @@ func TestDeliveriesAreReached(t *testing.T) {
 		t.Errorf("%d %s", foreign.Code, foreign.Body)
 	}
 	g = day(1000)
-	if text := get(t, g.handler(operator), "/events?team=search").Body.String(); !strings.Contains(text, fmt.Sprintf("the newest %d of ", 200)) {
+	if text := get(t, g.handler(operator), "/events?team=search").
+		Body.String(); !strings.Contains(text, fmt.Sprintf("the newest %d of ", 200)) {
 		t.Error("it does not say that some are not shown")
 	}
 }

@@ -38,15 +38,18 @@ func TestAFreshConsoleSaysWhatComes(t *testing.T) {
 			if want := cmp.Or(want[i], want[0]); !strings.Contains(text, want) {
 				t.Errorf("%s does not say %q: %s", path, want, text)
 			}
-			if n := len(all(root, "table")); n != 0 || strings.Contains(text, "0.00") || strings.Contains(text, "0 %") || strings.Contains(text, "CSV") || strings.Contains(text, "Verify") {
+			if n := len(all(root, "table")); n != 0 || strings.Contains(text, "0.00") || strings.Contains(text, "0 %") ||
+				strings.Contains(text, "CSV") || strings.Contains(text, "Verify") {
 				t.Errorf("%s has %d tables, and shows what is nothing: %s", path, n, text)
 			}
 		}
 	}
-	if text, _ := money(t, "/money", figures.Money{Rows: []figures.Row{{Name: "search"}}}); !strings.Contains(text, "Nothing was charged in these days. Write prices") || strings.Contains(text, "Forecast") {
+	if text, _ := money(t, "/money", figures.Money{Rows: []figures.Row{{Name: "search"}}}); !strings.Contains(text,
+		"Nothing was charged in these days. Write prices") || strings.Contains(text, "Forecast") {
 		t.Errorf("Money without prices: %s", text)
 	}
-	if text := textOf(parse(t, get(t, unpriced, "/rules"))); strings.Contains(text, "Warned") || !strings.Contains(text, "No request broke a rule") {
+	if text := textOf(parse(t, get(t, unpriced, "/rules"))); strings.Contains(text, "Warned") ||
+		!strings.Contains(text, "No request broke a rule") {
 		t.Errorf("the rules count nothing: %s", text)
 	}
 }
@@ -55,7 +58,8 @@ func TestAFreshConsoleSaysWhatComes(t *testing.T) {
 func TestTheAgeOfAnOpenTaskIsSeen(t *testing.T) {
 	h := day(12).handler(operator)
 	text := get(t, h, "/tasks").Body.String()
-	for _, want := range []string{`<span class="state running">running</span> <small>7 min</small>`, `<span class="state pending">pending</span> <small>9 min</small>`} {
+	for _, want := range []string{`<span class="state running">running</span> <small>7 min</small>`,
+		`<span class="state pending">pending</span> <small>9 min</small>`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the tasks lack %s", want)
 		}

@@ -121,7 +121,8 @@ func TestAFollowerGetsPatchesAfterTheWhole(t *testing.T) {
 		go listen(f, late, "/tasks", "alice", render)
 		time.Sleep(liveEvery)
 		synctest.Wait()
-		if got := early.text(); strings.Count(got, "xxx") == 0 || strings.Count(got, strings.Repeat("x", 200)) != 1 || !strings.HasSuffix(got, "data: patch\ndata: =0 1\ndata: +3\ndata: =2 1\n\n") {
+		if got := early.text(); strings.Count(got, "xxx") == 0 || strings.Count(got, strings.Repeat("x", 200)) != 1 ||
+			!strings.HasSuffix(got, "data: patch\ndata: =0 1\ndata: +3\ndata: =2 1\n\n") {
 			t.Errorf("the first got %q", got)
 		}
 		if got := late.text(); !strings.HasPrefix(got, opened+"data: xxx") || !strings.HasSuffix(got, "\ndata: +3\ndata: =2 1\n\n") {
@@ -172,7 +173,8 @@ func TestALivePartThatIsOverSaysSo(t *testing.T) {
 			times++
 			return part{text: fmt.Append(nil, times), over: times == 3}, nil
 		})
-		if got, want := w.Body.String(), opened+"data: 1\n\ndata: 2\n\ndata: 3\n\nevent: over\ndata:\n\n"; got != want || time.Since(begun) != 2*liveEvery {
+		if got, want := w.Body.String(), opened+"data: 1\n\ndata: 2\n\ndata: 3\n\nevent: over\ndata:\n\n"; got != want ||
+			time.Since(begun) != 2*liveEvery {
 			t.Errorf("after %v: %q, want %q", time.Since(begun), got, want)
 		}
 		time.Sleep(time.Minute)
@@ -227,7 +229,8 @@ func TestALivePartThatCannotBeMade(t *testing.T) {
 
 // TestALivePartThatTakesLongIsMadeLessOften, so that pages take little from the gateway beside them.
 func TestALivePartThatTakesLongIsMadeLessOften(t *testing.T) {
-	for took, want := range map[time.Duration]int64{0: 30, 5 * time.Millisecond: 30, 10 * time.Millisecond: 20, 100 * time.Millisecond: 6, time.Second: 5, time.Minute: 1} {
+	for took, want := range map[time.Duration]int64{0: 30, 5 * time.Millisecond: 30, 10 * time.Millisecond: 20, 100 * time.Millisecond: 6,
+		time.Second: 5, time.Minute: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			var times atomic.Int64
 			listen(newFeeds(), httptest.NewRecorder(), "/requests", "alice", func(*http.Request) (part, error) {

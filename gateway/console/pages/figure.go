@@ -76,7 +76,8 @@ func (d *daily) figure() chart.Figure {
 		amounts, words := d.parts(i)
 		one := &list[i]
 		one.Runs = day.Name == d.today
-		one.URL, one.Title = linkTo(d.link, day.Name), fmt.Sprintf("%s: %s %s%s", named(day), inWords(d.in.Money, d.of, day.Used[d.of]), name, words)
+		one.URL, one.Title = linkTo(d.link, day.Name), fmt.Sprintf("%s: %s %s%s", named(day), inWords(d.in.Money, d.of, day.Used[d.of]), name,
+			words)
 		for _, n := range amounts {
 			one.Parts = append(one.Parts, float64(n)*scale)
 		}
@@ -86,7 +87,8 @@ func (d *daily) figure() chart.Figure {
 		}
 	}
 	label := fmt.Sprintf("%s a day over %s, %s in all", name, several(int64(len(d.days)), "day"), inWords(d.in.Money, d.of, total))
-	f := chart.New(label, list, d.of != limit.Spend, func(i int) template.HTML { return dayLabel(named(d.days[min(i, len(d.days)-1)])) }, d.series()...)
+	f := chart.New(label, list, d.of != limit.Spend, func(i int) template.HTML { return dayLabel(named(d.days[min(i, len(d.days)-1)])) },
+		d.series()...)
 	if len(f.Series) > 0 && f.Series[0].Class == "ghost" { // absent if the days before have no use
 		f.Legend = append(f.Legend, chart.Series{Class: "ghost", Name: "the days before"})
 	}

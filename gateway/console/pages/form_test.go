@@ -39,7 +39,8 @@ func TestTheFormKeepsWhatItShows(t *testing.T) {
 	form.Set("self_service", "true")
 	post(t, h, "/teams/search/edit", form)
 	want := texts(team.Members)
-	want["quotas"], want["endpoints"], want["members"], want["self_service"] = `{"images":{"day":"many"},"spend":{"month":800.00}}`, `["text"]`, `["search-team","bob@example.com"]`, "true"
+	want["quotas"], want["endpoints"], want["members"], want["self_service"] = `{"images":{"day":"many"},"spend":{"month":800.00}}`,
+		`["text"]`, `["search-team","bob@example.com"]`, "true"
 	if diff := cmp.Diff(want, texts(g.fields)); diff != "" {
 		t.Error(diff)
 	}
@@ -50,7 +51,8 @@ func TestTagQuotasAreEdited(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
 	page := textOf(parse(t, get(t, h, "/teams/search")))
-	for _, want := range []string{"Quotas of each project", "100 images a month", "spend of 5.00 CNY a day", "for requests without it", "without project", "4 more values"} {
+	for _, want := range []string{"Quotas of each project", "100 images a month", "spend of 5.00 CNY a day", "for requests without it",
+		"without project", "4 more values"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q: %s", want, page)
 		}
@@ -77,7 +79,8 @@ func TestAnEmptyFieldTakesItsMemberAway(t *testing.T) {
 		form.Set(name, " ")
 	}
 	post(t, h, "/teams/search/edit", form)
-	if diff := cmp.Diff(map[string]string{"rates": `{"requests":{"per":"1m","limit":600,"burst":60}}`, "tag_key": `"project"`}, texts(g.fields)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"rates": `{"requests":{"per":"1m","limit":600,"burst":60}}`, "tag_key": `"project"`},
+		texts(g.fields)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -98,7 +101,8 @@ func TestALostRaceIsToldInWords(t *testing.T) {
 	form.Set("rates.requests.limit", "700")
 	w := post(t, h, "/teams/search/edit", form)
 	root := parse(t, w)
-	if w.Code != http.StatusPreconditionFailed || g.changed != nil || !strings.Contains(textOf(root), "Somebody else changed this team while you were editing. Your change was not made.") {
+	if w.Code != http.StatusPreconditionFailed || g.changed != nil ||
+		!strings.Contains(textOf(root), "Somebody else changed this team while you were editing. Your change was not made.") {
 		t.Fatalf("%d, changed %q", w.Code, g.changed)
 	}
 	if typed := attribute(byID(t, root, "f-rates-requests-limit"), "value"); typed != "700" {
@@ -115,7 +119,8 @@ func TestALostRaceIsToldInWords(t *testing.T) {
 func TestAnErrorStandsNearItsField(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
-	for field, id := range map[string]string{"rates.requests.per": "f-rates-requests-per", "models[1]": "f-models", "quotas.spend": "f-quotas-spend-day", "rules.image.zzz": "f-rules", "id": "f-id", "": ""} {
+	for field, id := range map[string]string{"rates.requests.per": "f-rates-requests-per", "models[1]": "f-models",
+		"quotas.spend": "f-quotas-spend-day", "rules.image.zzz": "f-rules", "id": "f-id", "": ""} {
 		g.refuse = &teams.Problem{Code: teams.CodeInvalid, Field: field, Text: "got <b>, allowed: something else"}
 		w := post(t, h, "/teams", url.Values{"id": {"mill"}, "rates.requests.per": {"<2ms>"}})
 		root := parse(t, w)
@@ -125,14 +130,16 @@ func TestAnErrorStandsNearItsField(t *testing.T) {
 		if id == "" {
 			continue
 		}
-		if n := byID(t, root, id); attribute(n, "aria-invalid") != "true" || !strings.Contains(textOf(byID(t, root, id+"-hint")), "Got <b>, allowed: something else.") {
+		if n := byID(t, root, id); attribute(n, "aria-invalid") != "true" ||
+			!strings.Contains(textOf(byID(t, root, id+"-hint")), "Got <b>, allowed: something else.") {
 			t.Errorf("%s is not marked, or its error is not beside it", field)
 		}
 	}
 	g.refuse.Field = "delta"
 	w := post(t, h, "/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"much"}, "reason": {"broken"}})
 	form := formOf(t, parse(t, w), "/teams/search/adjust")
-	if w.Code != http.StatusBadRequest || form.Get("delta") != "much" || form.Get("reason") != "broken" || strings.Count(w.Body.String(), `role="alert"`) != 1 {
+	if w.Code != http.StatusBadRequest || form.Get("delta") != "much" || form.Get("reason") != "broken" ||
+		strings.Count(w.Body.String(), `role="alert"`) != 1 {
 		t.Errorf("%d, the form has %v", w.Code, form)
 	}
 }

@@ -77,8 +77,10 @@ func missing(text string) error { return &teams.Problem{Code: teams.CodeMissing,
 
 func (g *gallery) deps() pages.Deps {
 	return pages.Deps{
-		Teams: g, Raises: galleryRaises{g}, Figures: galleryFigures{g}, Config: func() pages.Config { return g.config }, Modes: g.modes, Prefix: prefix, File: func() *teams.File { return cmp.Or(g.file, new(teams.File)) },
-		Currency: func() unit.Currency { return unit.Currency{Word: "CNY"} }, TraceURL: "https://traces.example/{trace}", Provider: "acme", Now: func() time.Time { return noon },
+		Teams: g, Raises: galleryRaises{g}, Figures: galleryFigures{g}, Config: func() pages.Config { return g.config }, Modes: g.modes,
+		Prefix: prefix, File: func() *teams.File { return cmp.Or(g.file, new(teams.File)) },
+		Currency: func() unit.Currency { return unit.Currency{Word: "CNY"} }, TraceURL: "https://traces.example/{trace}", Provider: "acme",
+		Now: func() time.Time { return noon },
 	}
 }
 
@@ -145,11 +147,13 @@ func (g *gallery) spec(line *teamLine) teams.Spec {
 // keyMembers are limits of a key as its owner wrote them, and keyLimits their meaning.
 var (
 	keyMembers = map[string]json.RawMessage{
-		"quotas": json.RawMessage(`{"images":{"day":50},"spend":{"month":12.50}}`), "rates": json.RawMessage(`{"requests":{"per":"1m","limit":60}}`),
+		"quotas":     json.RawMessage(`{"images":{"day":50},"spend":{"month":12.50}}`),
+		"rates":      json.RawMessage(`{"requests":{"per":"1m","limit":60}}`),
 		"concurrent": json.RawMessage(`4`), "models": json.RawMessage(`["gen2.6-*"]`),
 	}
 	keyLimits = teams.KeyLimits{
-		Quotas:     []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 50}, {Unit: unit.NameSpend, Period: teams.PeriodMonth, Limit: 12_500_000_000}},
+		Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 50},
+			{Unit: unit.NameSpend, Period: teams.PeriodMonth, Limit: 12_500_000_000}},
 		Rates:      []teams.Rate{{Unit: unit.NameRequests, Per: time.Minute, PerText: "1m", Limit: 60, Burst: 60}},
 		Concurrent: 4, Models: []policy.Pattern{"gen2.6-*"},
 	}
@@ -187,7 +191,8 @@ func (g *gallery) Delete(_ context.Context, _ access.Actor, id, _ string) (teams
 }
 
 func (g *gallery) Adjust(_ context.Context, who access.Actor, id string, by console.Correction) (limit.Adjustment, error) {
-	return limit.Adjustment{}, g.change(strings.Join([]string{"adjust", id, string(by.Unit), by.Delta, by.Day, by.Account, who.Reason, who.Address}, " "))
+	return limit.Adjustment{},
+		g.change(strings.Join([]string{"adjust", id, string(by.Unit), by.Delta, by.Day, by.Account, who.Reason, who.Address}, " "))
 }
 
 func (g *gallery) Mint(ctx context.Context, _ access.Actor, team, ifMatch string, order teams.KeyOrder) (teams.NewKey, error) {
@@ -200,7 +205,8 @@ func (g *gallery) Mint(ctx context.Context, _ access.Actor, team, ifMatch string
 		what = "rotate " + team + " " + order.Replaces + " " + order.OldEnds.Format(time.DateOnly)
 	}
 	g.fields = order.ByName()
-	return teams.NewKey{ID: "7f3k9q2m4x99", Key: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: order.Expires, OldEnds: oldEnds}, g.change(what)
+	return teams.NewKey{ID: "7f3k9q2m4x99", Key: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: order.Expires, OldEnds: oldEnds},
+		g.change(what)
 }
 
 func (g *gallery) ChangeKey(ctx context.Context, _ access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error) {
@@ -233,7 +239,8 @@ func (g *gallery) Cancel(_ context.Context, _ access.Actor, team, id string) err
 	return g.change("cancel " + team + " " + id)
 }
 
-func (g *gallery) Audit(_ context.Context, _ access.Person, f console.AuditFilter, before int64) (list []teams.Entry, more bool, err error) {
+func (g *gallery) Audit(_ context.Context, _ access.Person, f console.AuditFilter, before int64) (list []teams.Entry, more bool,
+	err error) {
 	for i := range g.entries {
 		if (f.Team == "" || g.entries[i].Team == f.Team) && (before == 0 || g.entries[i].Seq < before) {
 			list = append(list, g.entries[i])
@@ -289,7 +296,8 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 		f.Team = g.file.Team(id)
 	}
 	if line.Refused > 0 {
-		f.Refusals = []figures.Refusal{{Name: "admit/quota", Count: line.Refused}, {Name: "inspect/rules", Count: 3}, {Name: "admit/rate", Count: 1}}
+		f.Refusals = []figures.Refusal{{Name: "admit/quota", Count: line.Refused}, {Name: "inspect/rules", Count: 3},
+			{Name: "admit/rate", Count: 1}}
 	}
 	for i := range g.tasks {
 		if g.tasks[i].Team == id && g.tasks[i].Open {
@@ -301,7 +309,8 @@ func (g galleryFigures) Team(_ context.Context, p access.Person, id string) (fig
 
 func (g galleryFigures) Key(ctx context.Context, p access.Person, team, id string) (figures.KeyFigures, error) {
 	t, err := g.Team(ctx, p, team)
-	k := figures.KeyFigures{Team: t.Team, Report: t.Report, Own: slices.DeleteFunc(t.KeyLimits, func(s limit.Standing) bool { return s.Of != id })}
+	k := figures.KeyFigures{Team: t.Team, Report: t.Report, Own: slices.DeleteFunc(t.KeyLimits,
+		func(s limit.Standing) bool { return s.Of != id })}
 	k.Days = t.Days[len(t.Days)-noon.Day():]
 	if !strings.HasSuffix(id, "00") && !strings.HasPrefix(id, "jwt:") {
 		for i := range k.Days {
@@ -412,7 +421,8 @@ func (g galleryFigures) Bill(_ context.Context, p access.Person, q figures.Money
 
 func (g galleryFigures) TaskList(_ context.Context, p access.Person, f figures.TaskFilter) (list figures.TaskList, err error) {
 	for i := range g.tasks {
-		if t := g.tasks[i]; p.Sees(t.Team) && (f.Team == "" || f.Team == t.Team) && (f.State == "" || f.State == t.State) && !t.Created.After(noon.Add(-f.Age)) {
+		if t := g.tasks[i]; p.Sees(t.Team) && (f.Team == "" || f.Team == t.Team) && (f.State == "" || f.State == t.State) &&
+			!t.Created.After(noon.Add(-f.Age)) {
 			list.Tasks = append(list.Tasks, t)
 		}
 	}
@@ -425,7 +435,8 @@ func (g galleryFigures) TaskList(_ context.Context, p access.Person, f figures.T
 func (g galleryFigures) Task(_ context.Context, p access.Person, team, id string) (figures.Task, error) {
 	for i := range g.tasks {
 		if t := g.tasks[i]; t.ID == id && t.Team == team && p.Sees(team) {
-			out := figures.Task{TaskLine: t, Key: "7f3k9q2m4x1c", Request: "5f1f6f3a", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", Held: limit.Amounts{1, 0, 4, 800_000_000}}
+			out := figures.Task{TaskLine: t, Key: "7f3k9q2m4x1c", Request: "5f1f6f3a", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736",
+				Held: limit.Amounts{1, 0, 4, 800_000_000}}
 			if t.State == "SUCCEEDED" {
 				out.Pictures = []string{g.pictures + "/a.svg?x=1&y=2", g.pictures + "/b.svg"}
 			}
@@ -441,12 +452,15 @@ func (g galleryFigures) Task(_ context.Context, p access.Person, team, id string
 func (g galleryFigures) RequestList(_ context.Context, p access.Person, f recent.Filter) (list recent.Page, err error) {
 	for i := range g.requests {
 		r := &g.requests[i]
-		if p.Sees(r.Team) && (f.Teams == nil || f.Teams[0] == r.Team) && (f.Status == 0 || f.Status == r.Status) && (f.Key == "" || f.Key == r.Key) && (f.Refusal == "" || f.Refusal == r.Refusal || f.Refusal == recent.AnyRefusal && recent.Refused(r.Refusal)) && !r.At.Before(f.From) {
+		if p.Sees(r.Team) && (f.Teams == nil || f.Teams[0] == r.Team) && (f.Status == 0 || f.Status == r.Status) &&
+			(f.Key == "" || f.Key == r.Key) && (f.Refusal == "" || f.Refusal == r.Refusal ||
+			f.Refusal == recent.AnyRefusal && recent.Refused(r.Refusal)) && !r.At.Before(f.From) {
 			list.Requests = append(list.Requests, *r)
 		}
 	}
 	if f.Suggest {
-		list.Names = recent.Names{Teams: []string{"ads", "search"}, Models: []string{"llm-max", "llm-plus"}, Rules: []string{"text.top_p"}, Tags: hostile[:2], Keys: []string{"7f3k9q2m4x00"}}
+		list.Names = recent.Names{Teams: []string{"ads", "search"}, Models: []string{"llm-max", "llm-plus"}, Rules: []string{"text.top_p"},
+			Tags: hostile[:2], Keys: []string{"7f3k9q2m4x00"}}
 	}
 	if len(list.Requests) >= 100 {
 		list.Requests, list.Next = list.Requests[:100], "cursor"
@@ -457,7 +471,8 @@ func (g galleryFigures) RequestList(_ context.Context, p access.Person, f recent
 func (g galleryFigures) Request(_ context.Context, p access.Person, id string) (recent.Request, error) {
 	for i := range g.requests {
 		if r := g.requests[i]; r.ID == id && p.Sees(r.Team) {
-			r.Line = fmt.Sprintf(`{"time":%s,"level":"INFO","id":%s,"team":%s,"model":%s,"status":%d,"refusal":%s,"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736",`+
+			r.Line = fmt.Sprintf(`{"time":%s,"level":"INFO","id":%s,"team":%s,"model":%s,"status":%d,"refusal":%s,`+
+				`"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736",`+
 				`"usage":{"input_tokens":1200,"output_tokens":340},"dur_ms":812.3}`,
 				quoted(r.At.Format(time.RFC3339Nano)), quoted(r.ID), quoted(r.Team), quoted(r.Model), r.Status, quoted(r.Refusal))
 			return r, nil
@@ -488,12 +503,14 @@ func (g galleryFigures) Latency(_ context.Context, _ access.Person, q figures.La
 	}
 	for i, of := range []string{"gen2.6-image", g.requests[0].Model, "llm-max"} {
 		for _, what := range recent.Whats {
-			d := map[recent.What]time.Duration{recent.Service: 812 * time.Millisecond, recent.FirstByte: 240 * time.Millisecond, recent.Own: 310 * time.Microsecond, recent.Queue: 4 * time.Second, recent.Run: 26 * time.Second}[what] * time.Duration(i+1)
+			d := map[recent.What]time.Duration{recent.Service: 812 * time.Millisecond, recent.FirstByte: 240 * time.Millisecond,
+				recent.Own: 310 * time.Microsecond, recent.Queue: 4 * time.Second, recent.Run: 26 * time.Second}[what] * time.Duration(i+1)
 			if (what == recent.Queue || what == recent.Run) && i > 0 {
 				continue
 			}
 			for at := q.From; at.Before(q.To); at = at.Add(q.Step) {
-				rows = append(rows, figures.LatencyRow{Of: of, What: what, Start: at, Count: 40, P50: d, P95: d * 3, P99: d * time.Duration(4+at.Minute()/10)})
+				rows = append(rows, figures.LatencyRow{Of: of, What: what, Start: at, Count: 40, P50: d, P95: d * 3,
+					P99: d * time.Duration(4+at.Minute()/10)})
 				if q.Step == 0 {
 					break
 				}

@@ -101,7 +101,8 @@ func formOf(t *testing.T, root *html.Node, action string) url.Values {
 		for _, n := range all(form, "") {
 			name, value := attribute(n, "name"), attribute(n, "value")
 			switch {
-			case name == "", attribute(n, "type") == "checkbox" && !slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "checked" }):
+			case name == "", attribute(n, "type") == "checkbox" && !slices.ContainsFunc(n.Attr,
+				func(a html.Attribute) bool { return a.Key == "checked" }):
 				continue
 			case n.Data == "textarea" && n.FirstChild != nil:
 				value = n.FirstChild.Data

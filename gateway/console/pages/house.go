@@ -181,7 +181,8 @@ func indented(text json.RawMessage) string {
 	}
 	shown := b.String()
 	if len(shown) > mostAuditText {
-		shown = strings.ToValidUTF8(shown[:mostAuditText], "") + "\n… " + grouped(int64(len(shown)-mostAuditText)) + " bytes more: sluice audit --json has them"
+		shown = strings.ToValidUTF8(shown[:mostAuditText], "") + "\n… " + grouped(int64(len(shown)-mostAuditText)) +
+			" bytes more: sluice audit --json has them"
 	}
 	return shown
 }

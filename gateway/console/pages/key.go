@@ -54,7 +54,10 @@ func (s keyPages) keyPage(r *http.Request, p access.Person, about *fault) (view,
 	if err != nil {
 		return view{}, err
 	}
-	v := keyView{ID: id, TeamID: team, Owner: t.Owner, Version: t.ETag(), At: s.Deps.Now(), LastUsed: t.Used[id], Error: about, TeamOff: isOff(&t)}
+	v := keyView{
+		ID: id, TeamID: team, Owner: t.Owner, Version: t.ETag(), At: s.Deps.Now(), LastUsed: t.Used[id], Error: about,
+		TeamOff: isOff(&t),
+	}
 	if at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == id }); at >= 0 {
 		v.Key = &t.Keys[at]
 	}
@@ -100,7 +103,8 @@ func (v *keyView) addUse(in unit.Currency) {
 		}
 	}
 	slices.Reverse(v.Used)
-	v.Spend, v.Requests = (&daily{days: v.Days, of: limit.Spend, in: in, today: dayToday(v.At)}).figure(), (&daily{days: v.Days, of: limit.Requests, today: dayToday(v.At)}).figure()
+	v.Spend, v.Requests = (&daily{days: v.Days, of: limit.Spend, in: in, today: dayToday(v.At)}).figure(),
+		(&daily{days: v.Days, of: limit.Requests, today: dayToday(v.At)}).figure()
 	v.MoneyURL = "/money?" + url.Values{"team": {v.TeamID}, "by": {"key"}}.Encode()
 }
 

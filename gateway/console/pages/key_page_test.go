@@ -19,7 +19,8 @@ func TestAKeyHasAPage(t *testing.T) {
 	root := parse(t, get(t, g.handler(operator), keyPage))
 	text := textOf(root)
 	for _, want := range []string{
-		"7f3k9q2m4x00", "the indexer", "in force", "Images today key", "Images today team", "200 + 250 until midnight, launch", "4 at once, over all replicas", "gen2.6-*",
+		"7f3k9q2m4x00", "the indexer", "in force", "Images today key", "Images today team", "200 + 250 until midnight, launch",
+		"4 at once, over all replicas", "gen2.6-*",
 		"Spend in November", "1 Nov", "22 Nov", "Rotate: this key ends", "Disable the key", "Last used in the hour from",
 	} {
 		if !strings.Contains(text, want) {
@@ -31,17 +32,20 @@ func TestAKeyHasAPage(t *testing.T) {
 	}
 	order := formOf(t, root, keyPage+"/rotate")
 	order.Set("ends", "day")
-	if w := post(t, g.handler(operator), keyPage+"/rotate", order); w.Code != http.StatusCreated || len(g.changed) != 1 || !strings.HasPrefix(g.changed[0], "rotate search 7f3k9q2m4x00 ") {
+	if w := post(t, g.handler(operator), keyPage+"/rotate", order); w.Code != http.StatusCreated || len(g.changed) != 1 ||
+		!strings.HasPrefix(g.changed[0], "rotate search 7f3k9q2m4x00 ") {
 		t.Errorf("rotated: %d, changed %q", w.Code, g.changed)
 	}
 	g.changed = nil
 	form := formOf(t, root, keyPage+"/state")
 	w := post(t, g.handler(operator), keyPage+"/state", form)
-	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != keyPage+"?done=offkey" || len(g.changed) != 1 || !strings.HasPrefix(g.changed[0], `change key search 7f3k9q2m4x00 {"disabled":true} "`) {
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != keyPage+"?done=offkey" || len(g.changed) != 1 ||
+		!strings.HasPrefix(g.changed[0], `change key search 7f3k9q2m4x00 {"disabled":true} "`) {
 		t.Errorf("%d to %s, changed %q", w.Code, w.Header().Get("Location"), g.changed)
 	}
 	g.refuse = &teams.Problem{Code: teams.CodeConflict, Text: "too many changes at once"}
-	if w := post(t, g.handler(operator), keyPage+"/state", form); w.Code != http.StatusConflict || !strings.Contains(textOf(parse(t, w)), "Too many changes at once") ||
+	if w := post(t, g.handler(operator), keyPage+"/state", form); w.Code != http.StatusConflict ||
+		!strings.Contains(textOf(parse(t, w)), "Too many changes at once") ||
 		!strings.Contains(w.Body.String(), "Spend in November") {
 		t.Errorf("a refused change: %d %s", w.Code, textOf(parse(t, w)))
 	}
@@ -73,7 +77,8 @@ func TestWhoSeesAKey(t *testing.T) {
 		g := day(12)
 		g.elsewhere = tt.selfService
 		w := get(t, g.handler(tt.p), tt.path)
-		if got := strings.Contains(w.Body.String(), "/edit\"") && strings.Contains(w.Body.String(), "/state\""); w.Code != tt.status || got != tt.changes || !strings.Contains(textOf(parse(t, w)), tt.says) {
+		if got := strings.Contains(w.Body.String(), "/edit\"") && strings.Contains(w.Body.String(), "/state\""); w.Code != tt.status ||
+			got != tt.changes || !strings.Contains(textOf(parse(t, w)), tt.says) {
 			t.Errorf("%s: %d, changes %v: %s", tt.about, w.Code, got, textOf(parse(t, w)))
 		}
 	}
@@ -88,13 +93,16 @@ func TestKeysAreLinked(t *testing.T) {
 			t.Errorf("%s has %d links, want %d", path, got, want)
 		}
 	}
-	if body := get(t, h, "/money?by=key").Body.String(); strings.Contains(body, "/keys/jwt:") || !strings.Contains(body, "/keys/7f3k9q2m4x00\"") {
+	if body := get(t, h, "/money?by=key").Body.String(); strings.Contains(body, "/keys/jwt:") ||
+		!strings.Contains(body, "/keys/7f3k9q2m4x00\"") {
 		t.Error("a key has no link to the page of its team, or the subject of a token has one")
 	}
-	if body := get(t, h, "/money?by=key&from=2026-11-01&to=2026-11-10").Body.String(); strings.Contains(body, "/keys/") || !strings.Contains(body, `href="/requests?from=2026-11-01T00%3A00%3A00Z&amp;key=7f3k9q2m4x00&amp;to=2026-11-11T00%3A00%3A00Z"`) {
+	if body := get(t, h, "/money?by=key&from=2026-11-01&to=2026-11-10").Body.String(); strings.Contains(body, "/keys/") ||
+		!strings.Contains(body, `href="/requests?from=2026-11-01T00%3A00%3A00Z&amp;key=7f3k9q2m4x00&amp;to=2026-11-11T00%3A00%3A00Z"`) {
 		t.Errorf("other days than the month's: %s", body)
 	}
-	if body := get(t, h, "/money?by=key&team=search").Body.String(); !strings.Contains(body, "/teams/search/keys/"+url.PathEscape("jwt:system:serviceaccount:search:indexer")) {
+	if body := get(t, h, "/money?by=key&team=search").Body.String(); !strings.Contains(body,
+		"/teams/search/keys/"+url.PathEscape("jwt:system:serviceaccount:search:indexer")) {
 		t.Error("the subject of a team's token has no link")
 	}
 }
@@ -105,7 +113,8 @@ func TestAKeyOfADisabledTeamIsNotInForce(t *testing.T) {
 	for i := range g.list {
 		g.list[i].Disabled = true
 	}
-	if text := textOf(parse(t, get(t, g.handler(operator), "/teams/search/keys/7f3k9q2m4x00"))); !strings.Contains(text, "its team is disabled: it does not work") || strings.Contains(text, "in force") {
+	if text := textOf(parse(t, get(t, g.handler(operator), "/teams/search/keys/7f3k9q2m4x00"))); !strings.Contains(text,
+		"its team is disabled: it does not work") || strings.Contains(text, "in force") {
 		t.Error("the page says that the key works")
 	}
 	start := textOf(parse(t, get(t, g.handler(operator), "/teams/search/keys/7f3k9q2m4x00/start")))

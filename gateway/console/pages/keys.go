@@ -71,7 +71,8 @@ func (s keyPages) mint(r *http.Request, p access.Person) (view, error) {
 	if day := r.PostFormValue("expires"); day != "" {
 		at, err := time.Parse(time.DateOnly, day)
 		if err != nil {
-			return s.after(r, p, "mint", "", invalid("expires", "give a day such as "+s.Deps.Now().AddDate(0, 3, 0).Format(time.DateOnly)+", or leave it empty"))
+			return s.after(r, p, "mint", "", invalid("expires", "give a day such as "+s.Deps.Now().AddDate(0, 3, 0).
+				Format(time.DateOnly)+", or leave it empty"))
 		}
 		if !at.After(s.Deps.Now()) {
 			return s.after(r, p, "mint", "", invalid("expires", "give a day after today: the key ends as that day begins, in UTC"))
@@ -92,7 +93,10 @@ func (s keyPages) mint(r *http.Request, p access.Person) (view, error) {
 // sentTwice changes the error of a form for an older version of the team, as after a reload: there may be a new key already.
 func sentTwice(err error) error {
 	if about := own(err); about != nil && about.Code == teams.CodeLost {
-		return &teams.Problem{Code: teams.CodeLost, Text: "no key was made: the form is older than the team", Advice: "look whether the list has a new key already; if not, send the form again"}
+		return &teams.Problem{
+			Code: teams.CodeLost, Text: "no key was made: the form is older than the team",
+			Advice: "look whether the list has a new key already; if not, send the form again",
+		}
 	}
 	return err
 }
@@ -121,7 +125,10 @@ func (s keyPages) mintedPage(r *http.Request, p access.Person, v mintedView) vie
 	t.ID = v.Team
 	v.OldOff = slices.ContainsFunc(t.Keys, func(k teams.Key) bool { return k.ID == v.Old && k.Disabled })
 	v.Start = s.startOf(r, p, &t, v.ID)
-	return view{page: "minted", liveURL: startURL(v.Team, v.ID), title: "New key of " + v.Team, status: http.StatusCreated, data: v, back: &crumb{v.Team, "/teams/" + url.PathEscape(v.Team)}}
+	return view{
+		page: "minted", liveURL: startURL(v.Team, v.ID), title: "New key of " + v.Team, status: http.StatusCreated, data: v,
+		back: &crumb{v.Team, "/teams/" + url.PathEscape(v.Team)},
+	}
 }
 
 // setState disables or enables a key.

@@ -18,21 +18,27 @@ const keyForm = "/teams/search/keys/7f3k9q2m4x00/edit"
 func TestTheLimitsOfAKeyAreEdited(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
-	if text := textOf(parse(t, get(t, h, "/teams/search"))); !strings.Contains(text, "60 requests per 1m, 50 images a day, 12.5 CNY a month, 4 at once, only gen2.6-*") {
+	if text := textOf(parse(t, get(t, h, "/teams/search"))); !strings.Contains(text,
+		"60 requests per 1m, 50 images a day, 12.5 CNY a month, 4 at once, only gen2.6-*") {
 		t.Errorf("the page lacks the key's limits: %s", text)
 	}
 	form := formOf(t, parse(t, get(t, h, keyForm)), keyForm)
 	team, _ := g.Show(t.Context(), operator, "search")
-	if form.Get("quotas.images.day") != "50" || form.Get("models") != "gen2.6-*" || form.Has("endpoints") || form.Get("version") != team.ETag() {
+	if form.Get("quotas.images.day") != "50" || form.Get("models") != "gen2.6-*" || form.Has("endpoints") ||
+		form.Get("version") != team.ETag() {
 		t.Errorf("the form has %v", form)
 	}
-	for name, value := range map[string]string{"quotas.images.day": "40", "quotas.spend.month": "", "concurrent": "", "models": " ", "rates.tokens.limit": "1000", "rates.tokens.per": "1m"} {
+	for name, value := range map[string]string{"quotas.images.day": "40", "quotas.spend.month": "", "concurrent": "", "models": " ",
+		"rates.tokens.limit": "1000", "rates.tokens.per": "1m"} {
 		form.Set(name, value)
 	}
 	w := post(t, h, keyForm, form)
-	want := `change key search 7f3k9q2m4x00 {"concurrent":null,"models":null,"quotas":{"images":{"day":40,"month":null},"requests":{"day":null,"month":null},"spend":{"day":null,"month":null},` +
-		`"tokens":{"day":null,"month":null}},"rates":{"images":{"burst":null,"limit":null,"per":null},"requests":{"burst":null,"limit":60,"per":"1m"},"tokens":{"burst":null,"limit":1000,"per":"1m"}}} ` + team.ETag()
-	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/teams/search/keys/7f3k9q2m4x00?done=limited" || cmp.Diff([]string{want}, g.changed) != "" {
+	want := `change key search 7f3k9q2m4x00 {"concurrent":null,"models":null,"quotas":{"images":{"day":40,"month":null},` +
+		`"requests":{"day":null,"month":null},"spend":{"day":null,"month":null},` +
+		`"tokens":{"day":null,"month":null}},"rates":{"images":{"burst":null,"limit":null,"per":null},"requests":{"burst":null,"limit":60,` +
+		`"per":"1m"},"tokens":{"burst":null,"limit":1000,"per":"1m"}}} ` + team.ETag()
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/teams/search/keys/7f3k9q2m4x00?done=limited" ||
+		cmp.Diff([]string{want}, g.changed) != "" {
 		t.Errorf("%d to %s, changed %q", w.Code, w.Header().Get("Location"), g.changed)
 	}
 }
@@ -43,14 +49,16 @@ func TestANewKeyHasLimits(t *testing.T) {
 	h := g.handler(operator)
 	form := formOf(t, parse(t, get(t, h, "/teams/search")), "/teams/search/keys")
 	form.Set("quotas.images.day", "50")
-	if w := post(t, h, "/teams/search/keys", form); w.Code != http.StatusCreated || cmp.Diff(map[string]string{"quotas": `{"images":{"day":50}}`}, texts(g.fields)) != "" {
+	if w := post(t, h, "/teams/search/keys", form); w.Code != http.StatusCreated ||
+		cmp.Diff(map[string]string{"quotas": `{"images":{"day":50}}`}, texts(g.fields)) != "" {
 		t.Errorf("%d, limits %s", w.Code, g.fields)
 	}
 	g.refuse = &teams.Problem{Code: teams.CodeInvalid, Field: "quotas.images.day", Text: `got "many", allowed: a whole number`}
 	form.Set("quotas.images.day", "many")
 	w := post(t, h, "/teams/search/keys", form)
 	root := parse(t, w)
-	if field := byID(t, root, "f-quotas-images-day"); w.Code != http.StatusBadRequest || attribute(field, "value") != "many" || attribute(field, "aria-invalid") != "true" {
+	if field := byID(t, root, "f-quotas-images-day"); w.Code != http.StatusBadRequest || attribute(field, "value") != "many" ||
+		attribute(field, "aria-invalid") != "true" {
 		t.Errorf("%d, the field has %q", w.Code, attribute(field, "value"))
 	}
 	if got := textOf(byID(t, root, "f-quotas-images-day-hint")); !strings.Contains(got, `Got "many"`) {

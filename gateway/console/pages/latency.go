@@ -44,7 +44,10 @@ func (s *site) latency(r *http.Request, p access.Person) (view, error) {
 	if !slices.Contains(recent.Whats, recent.What(v.What)) {
 		v.What = string(recent.Service)
 	}
-	query := figures.LatencyQuery{By: recent.By(v.By), From: now.Add(recent.LatencyStep - time.Hour).Truncate(recent.LatencyStep), To: now.Add(time.Minute), Step: recent.LatencyStep}
+	query := figures.LatencyQuery{
+		By: recent.By(v.By), From: now.Add(recent.LatencyStep - time.Hour).Truncate(recent.LatencyStep),
+		To: now.Add(time.Minute), Step: recent.LatencyStep,
+	}
 	if q.Get("span") == "day" {
 		v.SpanText, query.Step = "in the last 24 hours", 30*time.Minute
 		query.From = now.Add(query.Step - 24*time.Hour).Truncate(query.Step)
@@ -82,14 +85,21 @@ func (v *latencyView) choose(rows []figures.LatencyRow, over string) {
 		l := &v.Rows[i]
 		l.URL, l.Chosen = link(v.By, l.Of, v.What, over), l.Of == v.Of
 		if service, own := l.Of5[0], l.Of5[2]; l.Chosen && service.Count > 0 {
-			v.Sentence = fmt.Sprintf("Of a usual request of %s, the service took %s and Sluice %s; of one in twenty, more than %s and %s.", l.Of, span(service.P50), span(own.P50), span(service.P95), span(own.P95))
+			v.Sentence = fmt.Sprintf("Of a usual request of %s, the service took %s and Sluice %s; of one in twenty, more than %s and %s.", l.Of,
+				span(service.P50), span(own.P50), span(service.P95), span(own.P95))
 		}
 	}
 	for i, what := range recent.Whats {
 		v.Whats = append(v.Whats, choice{whatNames[i], link(v.By, v.Of, string(what), over), string(what) == v.What})
 	}
-	v.Dims = []choice{{"By model", link("", "", v.What, over), v.By == string(recent.ByModel)}, {"By endpoint", link("endpoint", "", v.What, over), v.By == string(recent.ByEndpoint)}}
-	v.Spans = []choice{{"Last hour", link(v.By, v.Of, v.What, ""), over != "day"}, {"Last 24 hours", link(v.By, v.Of, v.What, "day"), over == "day"}}
+	v.Dims = []choice{
+		{"By model", link("", "", v.What, over), v.By == string(recent.ByModel)},
+		{"By endpoint", link("endpoint", "", v.What, over), v.By == string(recent.ByEndpoint)},
+	}
+	v.Spans = []choice{
+		{"Last hour", link(v.By, v.Of, v.What, ""), over != "day"},
+		{"Last 24 hours", link(v.By, v.Of, v.What, "day"), over == "day"},
+	}
 }
 
 // latencyLines returns a line for each model or endpoint.
@@ -121,15 +131,16 @@ func (v *latencyView) draw(steps []figures.LatencyRow, q figures.LatencyQuery) {
 		noun := map[bool]string{true: "task", false: "request"}[x.What == recent.Queue || x.What == recent.Run]
 		ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 		list[at] = chart.Column{
-			At:    x.Start,
-			Title: fmt.Sprintf("%s UTC: p50 %s, p95 %s, p99 %s, of %s", x.Start.UTC().Format("15:04"), span(x.P50), span(x.P95), span(x.P99), several(x.Count, noun)),
-			Parts: []float64{ms(x.P50), ms(x.P95 - x.P50), ms(x.P99 - x.P95)},
+			At: x.Start,
+			Title: fmt.Sprintf("%s UTC: p50 %s, p95 %s, p99 %s, of %s", x.Start.UTC().Format("15:04"), span(x.P50), span(x.P95), span(x.P99),
+				several(x.Count, noun)), Parts: []float64{ms(x.P50), ms(x.P95 - x.P50), ms(x.P99 - x.P95)},
 		}
 	}
 	name := whatNames[slices.Index(recent.Whats, recent.What(v.What))]
 	label := fmt.Sprintf("%s of %s in ms, in steps of %s", name, v.Of, stepName(q.Step))
 	v.Figure = chart.New(label, list, false, func(i int) template.HTML { return moment(formClock, q.From.Add(time.Duration(i)*q.Step)) },
-		chart.Series{Class: "a", Name: "half of all take up to this, ms"}, chart.Series{Class: "e", Name: "95 of 100"}, chart.Series{Class: "s3", Name: "99 of 100"})
+		chart.Series{Class: "a", Name: "half of all take up to this, ms"}, chart.Series{Class: "e", Name: "95 of 100"},
+		chart.Series{Class: "s3", Name: "99 of 100"})
 }
 
 // taskTimes returns queue and run times of tasks in the last hour by model; nil: none, not readable, or the person does not see all teams.
@@ -138,7 +149,10 @@ func (s *site) taskTimes(r *http.Request, p access.Person) (lines []latencyLine)
 		return nil
 	}
 	now := s.Deps.Now()
-	rows, err := s.Figures.Latency(r.Context(), p, figures.LatencyQuery{By: recent.ByModel, From: now.Add(-time.Hour), To: now.Add(time.Minute)})
+	rows, err := s.Figures.Latency(r.Context(), p, figures.LatencyQuery{
+		By: recent.ByModel, From: now.Add(-time.Hour),
+		To: now.Add(time.Minute),
+	})
 	if err != nil {
 		return nil
 	}

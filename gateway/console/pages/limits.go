@@ -60,7 +60,10 @@ func newLimitRow(s limit.Standing, at time.Time, currency string) limitRow {
 
 // newCountRow describes a limit on concurrency.
 func newCountRow(name string, c figures.Count) limitRow {
-	return limitRow{Name: name, Terms: "at once", Used: c.Used, Limit: c.Limit, Left: max(c.Limit-c.Used, 0), Bar: chart.NewLimit(c.Used, 0, c.Limit)}
+	return limitRow{
+		Name: name, Terms: "at once", Used: c.Used, Limit: c.Limit, Left: max(c.Limit-c.Used, 0),
+		Bar: chart.NewLimit(c.Used, 0, c.Limit),
+	}
 }
 
 // newNearRow describes the nearest limit of a team; nil: it has none.

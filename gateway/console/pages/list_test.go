@@ -50,7 +50,8 @@ func TestTheChoiceOfTeamsStays(t *testing.T) {
 		t.Errorf("the form drops the choice: %v", form)
 	}
 	for query, want := range map[string]string{
-		"only=shadow&find=search": "No team has “search” in its id or description and fits the choice above.", "find=zzz": "No team has “zzz” in its id or description.", "only=ending": "No team fits the choice above.",
+		"only=shadow&find=search": "No team has “search” in its id or description and fits the choice above.",
+		"find=zzz":                "No team has “zzz” in its id or description.", "only=ending": "No team fits the choice above.",
 	} {
 		if text := textOf(parse(t, get(t, h, "/teams?"+query))); !strings.Contains(text, want) {
 			t.Errorf("%s: %s", query, text)
@@ -69,8 +70,10 @@ func TestTheChoiceOfTeamsStays(t *testing.T) {
 func TestRefusalsAndRequestsKeepTeamAndSpan(t *testing.T) {
 	h := day(12).handler(operator)
 	for path, want := range map[string]string{
-		"/refusals?by=model&team=search&span=day": "/requests?from=2026-11-21T12%3A35%3A00Z&team=search", "/refusals": "/requests?from=2026-11-22T11%3A35%3A00Z",
-		"/requests?team=search&from=2026-11-22T00:00": "/refusals?by=reason&span=day&team=search", "/requests?team=search&from=2026-11-22T12:00": "/refusals?by=reason&team=search", "/requests": "/refusals?by=reason",
+		"/refusals?by=model&team=search&span=day": "/requests?from=2026-11-21T12%3A35%3A00Z&team=search",
+		"/refusals": "/requests?from=2026-11-22T11%3A35%3A00Z",
+		"/requests?team=search&from=2026-11-22T00:00": "/refusals?by=reason&span=day&team=search",
+		"/requests?team=search&from=2026-11-22T12:00": "/refusals?by=reason&team=search", "/requests": "/refusals?by=reason",
 	} {
 		found := ""
 		for _, a := range all(all(all(parse(t, get(t, h, path)), "main")[0], "nav")[0], "a") {
@@ -83,7 +86,8 @@ func TestRefusalsAndRequestsKeepTeamAndSpan(t *testing.T) {
 	g := day(12)
 	deps := g.deps()
 	deps.Figures = ungrouped{deps.Figures}
-	if text := get(t, as(pages.New(deps), operator), "/refusals?by=rule&team=search&span=day").Body.String(); !strings.Contains(text, `href="/refusals?by=reason&amp;span=day&amp;team=search">Look at`) {
+	if text := get(t, as(pages.New(deps), operator), "/refusals?by=rule&team=search&span=day").
+		Body.String(); !strings.Contains(text, `href="/refusals?by=reason&amp;span=day&amp;team=search">Look at`) {
 		t.Error("the reasons are of all teams")
 	}
 }
@@ -98,11 +102,13 @@ func (ungrouped) Refused(context.Context, access.Person, figures.RefusedQuery) (
 func TestFiltersOfRequests(t *testing.T) {
 	h := day(12).handler(operator)
 	for query, want := range map[string]struct{ status, rows int }{
-		"": {200, 31}, "status=502": {200, 2}, "from=2026-11-22T12:34": {200, 9}, "from=2026-11-22T12:34:00Z": {200, 9}, "team=search": {200, 3}, "team=+search+&status=+200": {200, 3},
-		"status=abc": {400, 0}, "status=99": {400, 0}, "status=600": {400, 0}, "from=yesterday": {400, 0}, "team=zzz": {200, 0},
+		"": {200, 31}, "status=502": {200, 2}, "from=2026-11-22T12:34": {200, 9}, "from=2026-11-22T12:34:00Z": {200, 9}, "team=search": {200, 3},
+		"team=+search+&status=+200": {200, 3},
+		"status=abc":                {400, 0}, "status=99": {400, 0}, "status=600": {400, 0}, "from=yesterday": {400, 0}, "team=zzz": {200, 0},
 	} {
 		w := get(t, h, "/requests?"+query)
-		if root := parse(t, w); w.Code != want.status || rows(root) != want.rows || strings.Contains(w.Body.String(), `aria-invalid="true"`) != (want.status == 400) {
+		if root := parse(t, w); w.Code != want.status || rows(root) != want.rows ||
+			strings.Contains(w.Body.String(), `aria-invalid="true"`) != (want.status == 400) {
 			t.Errorf("%s: %d with %d rows, want %v", query, w.Code, rows(root), want)
 		}
 	}
@@ -112,10 +118,12 @@ func TestFiltersOfRequests(t *testing.T) {
 func TestHiddenPollsAreNamed(t *testing.T) {
 	h := day(12).handler(operator)
 	for query, want := range map[string][3]bool{ // a link to the polls, a box, told that they are there
-		"team=zzz": {true, true, false}, "team=zzz&polls=true": {false, true, false}, "team=zzz&refusal=any": {false, false, true}, "team=zzz&status=failed": {false, false, true}, "": {false, true, false},
+		"team=zzz": {true, true, false}, "team=zzz&polls=true": {false, true, false}, "team=zzz&refusal=any": {false, false, true},
+		"team=zzz&status=failed": {false, false, true}, "": {false, true, false},
 	} {
 		text := get(t, h, "/requests?"+query).Body.String()
-		if got := [3]bool{strings.Contains(text, `href="/requests?polls=true&amp;team=zzz">`), strings.Contains(text, `name="polls"`), strings.Contains(text, "with polls of tasks")}; got != want {
+		if got := [3]bool{strings.Contains(text, `href="/requests?polls=true&amp;team=zzz">`), strings.Contains(text, `name="polls"`),
+			strings.Contains(text, "with polls of tasks")}; got != want {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
@@ -128,7 +136,8 @@ func TestHiddenPollsAreNamed(t *testing.T) {
 
 func TestTheNavigationHasWhatThePersonMayOpen(t *testing.T) {
 	g := day(12)
-	for _, p := range []access.Person{operator, {Name: "v", Role: access.Viewer}, {Name: "m", Role: access.Member, Teams: []string{"search"}}} {
+	for _, p := range []access.Person{operator, {Name: "v", Role: access.Viewer},
+		{Name: "m", Role: access.Member, Teams: []string{"search"}}} {
 		root := parse(t, get(t, g.handler(p), "/tasks"))
 		here, count := "", 0
 		for _, a := range all(all(root, "nav")[0], "a") {
@@ -181,7 +190,8 @@ func TestNowShowsTheHouse(t *testing.T) {
 	g := day(12)
 	g.now.House[0].Reset = untilMidnight - 3*time.Millisecond // it was read a moment after the page's time
 	page := textOf(parse(t, get(t, g.handler(operator), "/now")))
-	for _, want := range []string{"The house: all teams together", "Images today", "Spend this month, CNY", "6,00020,00023 Nov 2026, 00:00 UTC"} {
+	for _, want := range []string{"The house: all teams together", "Images today", "Spend this month, CNY",
+		"6,00020,00023 Nov 2026, 00:00 UTC"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

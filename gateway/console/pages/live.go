@@ -28,7 +28,8 @@ const (
 )
 
 // LiveBound states the bounds of followers of live parts.
-const LiveBound = "live parts of the console's pages: 1000 listeners, of them 20 of a team and 50 kept for operators and viewers; 200 different parts"
+const LiveBound = "live parts of the console's pages: 1000 listeners, of them 20 of a team and 50 kept for operators and viewers; 200 " +
+	"different parts"
 
 // crowdedFor is how many seconds a browser waits before it asks for a live part again.
 const crowdedFor = "60"
@@ -157,7 +158,8 @@ func (f *feeds) join(r *http.Request, name string, p access.Person, render func(
 var (
 	errCrowded     = away("too many pages are open. This one goes on when others are closed")
 	errTeamCrowded = &teams.Problem{
-		Code: teams.CodeOften, Text: "members of your team have 20 pages open that follow the figures. This one goes on when one of them is closed",
+		Code: teams.CodeOften,
+		Text: "members of your team have 20 pages open that follow the figures. This one goes on when one of them is closed",
 	}
 )
 

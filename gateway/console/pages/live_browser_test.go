@@ -131,7 +131,8 @@ func TestAPageThatMayNotFollow(t *testing.T) {
 		return true;
 	})()`)
 	browsertest.Await(ctx, t, `waits.some(([, ms]) => ms === 45000)`)
-	if waits := browsertest.Evaluate[string](ctx, t, `waits.map(([, ms]) => ms).join()`); strings.HasPrefix(waits, "5000,") || strings.Contains(waits, ",5000,") {
+	if waits := browsertest.Evaluate[string](ctx, t, `waits.map(([, ms]) => ms).join()`); strings.HasPrefix(waits, "5000,") ||
+		strings.Contains(waits, ",5000,") {
 		t.Errorf("it waits %s ms", waits)
 	}
 	refused.Store(false)
@@ -268,7 +269,8 @@ func TestALivePartInABrowser(t *testing.T) {
 	deps.Figures = figures
 	ctx, address := browse(t, as(pages.New(deps), operator))
 	browsertest.Open(ctx, t, address+"/now")
-	browsertest.Evaluate[bool](ctx, t, `document.querySelector("#live .values").open = true, document.querySelector("#live tbody a").focus(), true`)
+	browsertest.Evaluate[bool](ctx, t, `document.querySelector("#live .values").open = true,`+
+		` document.querySelector("#live tbody a").focus(), true`)
 	figures.change(77.7)
 	browsertest.Await(ctx, t, `document.querySelector("#live .stats b").textContent === "77.7"`)
 	if got := browsertest.Evaluate[string](ctx, t, `document.activeElement.textContent`); got != "search" {
@@ -277,7 +279,8 @@ func TestALivePartInABrowser(t *testing.T) {
 	if !browsertest.Evaluate[bool](ctx, t, `document.querySelector("#live .values").open`) {
 		t.Error("what the person has opened is shut")
 	}
-	if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll("time")].filter(t => t.textContent.endsWith("UTC")).map(t => t.outerHTML).join()`); got != "" {
+	if got := browsertest.Evaluate[string](ctx, t, `[...document.querySelectorAll("time")].filter(t => `+
+		`t.textContent.endsWith("UTC")).map(t => t.outerHTML).join()`); got != "" {
 		t.Errorf("these times are not the browser's: %s", got)
 	}
 }

@@ -197,7 +197,8 @@ func TestTheStreamOfATaskThatHasEnded(t *testing.T) {
 		w := httptest.NewRecorder()
 		begun := time.Now()
 		h.ServeHTTP(w, r)
-		if text := w.Body.String(); w.Header().Get("Content-Type") != "text/event-stream" || !strings.HasSuffix(text, "\n\nevent: over\ndata:\n\n") || strings.Contains(text, "<html") || time.Since(begun) != 0 {
+		if text := w.Body.String(); w.Header().Get("Content-Type") != "text/event-stream" ||
+			!strings.HasSuffix(text, "\n\nevent: over\ndata:\n\n") || strings.Contains(text, "<html") || time.Since(begun) != 0 {
 			t.Errorf("after %v, as %s: %.60q … %q", time.Since(begun), w.Header().Get("Content-Type"), text, text[max(len(text)-40, 0):])
 		}
 	})

@@ -21,7 +21,16 @@ import (
 )
 
 // moneyBy are the dimensions of Money, with their columns' headings.
-var moneyBy = []struct{ Value, Head string }{{"team", "Team"}, {"model", "Model"}, {"day", "Day (UTC)"}, {"endpoint", "Endpoint"}, {"account", "Account"}, {"tag", "Tag"}, {"key", "Key"}, {"kind", "Kind"}}
+var moneyBy = []struct{ Value, Head string }{
+	{"team", "Team"},
+	{"model", "Model"},
+	{"day", "Day (UTC)"},
+	{"endpoint", "Endpoint"},
+	{"account", "Account"},
+	{"tag", "Tag"},
+	{"key", "Key"},
+	{"kind", "Kind"},
+}
 
 type moneyView struct {
 	figures.Money

@@ -38,7 +38,8 @@ func TestMoneyIsAddedUp(t *testing.T) {
 	const want = "Past days are being added up: 300 of 400 are ready. Come again in a minute, or look at fewer days."
 	for _, path := range []string{"/money", "/money.csv"} {
 		got := get(t, h, path)
-		if text := textOf(parse(t, got)); got.Code != http.StatusServiceUnavailable || !strings.Contains(text, want) || strings.Contains(text, "Forecast") {
+		if text := textOf(parse(t, got)); got.Code != http.StatusServiceUnavailable || !strings.Contains(text, want) ||
+			strings.Contains(text, "Forecast") {
 			t.Errorf("%s: %d %s", path, got.Code, text)
 		}
 	}

@@ -70,7 +70,10 @@ func (s *site) now(r *http.Request, p access.Person) (view, error) {
 	if err != nil {
 		n = figures.Now{At: s.Deps.Now(), Faults: s.Figures.FaultList(r.Context(), p)}
 	}
-	v := nowView{Now: n, Day: day, Away: err != nil, Unpriced: s.File().Prices == nil, Wrong: wrongs(n.Faults), Figure: stepsFigure(n.Steps, n.Step)}
+	v := nowView{
+		Now: n, Day: day, Away: err != nil, Unpriced: s.File().Prices == nil, Wrong: wrongs(n.Faults),
+		Figure: stepsFigure(n.Steps, n.Step),
+	}
 	for _, x := range n.Steps {
 		v.Requests += x.Requests
 		v.RefusedShown += x.Refused
@@ -92,13 +95,15 @@ func stepsFigure(steps []figures.Step, step time.Duration) chart.Figure {
 		served := x.Requests - x.Refused - x.Failed
 		list[i] = chart.Column{
 			At: x.At, URL: requestsURL(x.At, x.At.Add(step), withPolls), Runs: i == len(steps)-1,
-			Title: fmt.Sprintf("%s UTC: %s, %s refused, %s failed", x.At.UTC().Format("15:04"), several(x.Requests, "request"), grouped(x.Refused), grouped(x.Failed)),
-			Parts: []float64{float64(served), float64(x.Refused), float64(x.Failed)},
+			Title: fmt.Sprintf("%s UTC: %s, %s refused, %s failed", x.At.UTC().Format("15:04"), several(x.Requests, "request"), grouped(x.Refused),
+				grouped(x.Failed)), Parts: []float64{float64(served), float64(x.Refused), float64(x.Failed)},
 		}
 		most = max(most, x.Requests)
 	}
-	return chart.New(fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)), list, true, func(i int) template.HTML { return moment(formClock, steps[0].At.Add(time.Duration(i)*step)) },
-		chart.Series{Class: "a", Name: "served"}, chart.Series{Class: "b", Name: "refused"}, chart.Series{Class: "c", Name: "failed at the service"})
+	return chart.New(fmt.Sprintf("Requests every %s, at most %s", stepName(step), grouped(most)), list, true,
+		func(i int) template.HTML { return moment(formClock, steps[0].At.Add(time.Duration(i)*step)) },
+		chart.Series{Class: "a", Name: "served"}, chart.Series{Class: "b", Name: "refused"},
+		chart.Series{Class: "c", Name: "failed at the service"})
 }
 
 // withPolls fits what the steps count.

@@ -142,7 +142,8 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// age formats the time since something began: 4 min, 30 h. It is empty within the first minute, and coarse, so that a live row seldom changes.
+// age formats the time since something began: 4 min, 30 h. It is empty within the first minute, and coarse, so that a live row seldom
+// changes.
 func age(begun, now time.Time) string {
 	switch d := now.Sub(begun); {
 	case begun.IsZero() || d < time.Minute:

@@ -41,8 +41,9 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 		{"a viewer, a new team", viewer, "/new-team", 403, 0},
 		{"a viewer, a running task", viewer, "/teams/search/tasks/" + g.tasks[0].ID, 200, 0},
 		{"a member, a running task", member, "/teams/search/tasks/" + g.tasks[0].ID, 200, 1},
-		{"an operator, a team of the directory", operator, "/teams/search", 200, 11}, // rotate, disable, remove, make, three raises and two ends, correct, disable
-		{"an operator, a team of the file", operator, "/teams/ads", 200, 6},          // three raises and two ends, correct
+		// rotate, disable, remove, make, three raises and two ends, correct, disable
+		{"an operator, a team of the directory", operator, "/teams/search", 200, 11},
+		{"an operator, a team of the file", operator, "/teams/ads", 200, 6}, // three raises and two ends, correct
 		{"an operator, the form of the file's team", operator, "/teams/ads/edit", 409, 0},
 		{"an operator, a running task", operator, "/teams/search/tasks/" + g.tasks[0].ID, 200, 1},
 	} {
@@ -57,10 +58,12 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 			t.Errorf("%s: %d and %d forms, want %d and %d", tt.about, w.Code, forms, tt.status, tt.forms)
 		}
 	}
-	if one, other := get(t, g.handler(member), "/teams/ads"), get(t, g.handler(member), "/teams/zzz"); one.Body.String() != other.Body.String() {
+	if one, other := get(t, g.handler(member), "/teams/ads"), get(t, g.handler(member),
+		"/teams/zzz"); one.Body.String() != other.Body.String() {
 		t.Error("a foreign team's answer is not that of an unknown one")
 	}
-	if text := get(t, g.handler(member), "/teams").Body.String(); strings.Contains(text, "/teams/ads") || !strings.Contains(text, "/teams/search") {
+	if text := get(t, g.handler(member), "/teams").Body.String(); strings.Contains(text, "/teams/ads") ||
+		!strings.Contains(text, "/teams/search") {
 		t.Error("a member does not see the own team alone")
 	}
 }
@@ -68,8 +71,10 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 func TestOnlyAnOperatorChangesTeams(t *testing.T) {
 	g := day(12)
 	for _, p := range []access.Person{{Role: access.Viewer}, {Role: access.Member, Teams: []string{"search"}}, {}} {
-		for _, path := range []string{"/teams", "/teams/search/edit", "/teams/search/state", "/teams/search/remove", "/teams/search/adjust", "/teams/search/raises", "/teams/search/raises/x/end", "/teams/ads/tasks/" + g.tasks[0].ID + "/cancel"} {
-			if w := post(t, g.handler(p), path, url.Values{"id": {"x"}, "version": {"1"}}); w.Code != 403 && w.Code != 401 && (w.Code != 404 || !strings.HasPrefix(path, "/teams/ads/")) {
+		for _, path := range []string{"/teams", "/teams/search/edit", "/teams/search/state", "/teams/search/remove", "/teams/search/adjust",
+			"/teams/search/raises", "/teams/search/raises/x/end", "/teams/ads/tasks/" + g.tasks[0].ID + "/cancel"} {
+			if w := post(t, g.handler(p), path, url.Values{"id": {"x"}, "version": {"1"}}); w.Code != 403 && w.Code != 401 &&
+				(w.Code != 404 || !strings.HasPrefix(path, "/teams/ads/")) {
 				t.Errorf("role %d, %s: %d", p.Role, path, w.Code)
 			}
 		}
@@ -82,11 +87,13 @@ func TestOnlyAnOperatorChangesTeams(t *testing.T) {
 		t.Errorf("this was changed: %q", g.changed)
 	}
 	g.refuse = &teams.Problem{Code: teams.CodeConflict, Text: "the service did not take the cancel"}
-	if w := post(t, g.handler(operator), task, nil); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), `href="`+strings.TrimSuffix(task, "/cancel")+`"`) {
+	if w := post(t, g.handler(operator), task, nil); w.Code != http.StatusConflict ||
+		!strings.Contains(w.Body.String(), `href="`+strings.TrimSuffix(task, "/cancel")+`"`) {
 		t.Errorf("a refused cancel leads not back to its task: %d %s", w.Code, w.Body)
 	}
 	g.refuse, g.changed = nil, nil
-	if w := post(t, g.handler(access.Person{Role: access.Member, Teams: []string{"search"}}), task, nil); w.Code != http.StatusSeeOther || len(g.changed) != 1 {
+	if w := post(t, g.handler(access.Person{Role: access.Member, Teams: []string{"search"}}), task, nil); w.Code != http.StatusSeeOther ||
+		len(g.changed) != 1 {
 		t.Errorf("a member cancels a task of the own team: %d, changed %q", w.Code, g.changed)
 	}
 }
@@ -106,14 +113,20 @@ func TestWhatAnOperatorDoes(t *testing.T) {
 		{"/teams", url.Values{"id": {"mill"}, "concurrent": {"5"}}, "/teams/mill?done=created", "create mill"},
 		{"/teams/search/state", url.Values{"disabled": {"true"}, "version": {"*"}}, "/teams/search?done=disabled", "change search"},
 		{"/teams/search/remove", url.Values{"version": {"1"}}, "/teams?done=removing", "remove search"},
-		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "day": {"2026-11-12"}, "account": {"eu"}, "reason": {"broken"}}, "/teams/search?done=adjusted", "adjust search images -5 2026-11-12 eu broken 192.0.2.1"},
-		{"/teams/search/keys/7f3k9q2m4x00/state", url.Values{"disabled": {"true"}, "version": {"1"}}, "/teams/search?done=offkey", `change key search 7f3k9q2m4x00 {"disabled":true} 1`},
-		{"/teams/search/keys/7f3k9q2m4x00/state", url.Values{"disabled": {"false"}}, "/teams/search?done=onkey", `change key search 7f3k9q2m4x00 {"disabled":false} `},
-		{"/teams/search/raises", url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"500"}, "reason": {" launch "}}, "/teams/search?done=raised", "raise search images day 500 the end launch"},
-		{"/teams/search/raises", url.Values{"unit": {"spend"}, "period": {"month"}, "amount": {"1.5"}, "until": {"2026-11-22T18:30"}, "reason": {"launch"}}, "/teams/search?done=raised", "raise search spend month 1.5 2026-11-22T18:30:00Z launch"},
+		{"/teams/search/adjust", url.Values{"unit": {"images"}, "delta": {"-5"}, "day": {"2026-11-12"}, "account": {"eu"}, "reason": {"broken"}},
+			"/teams/search?done=adjusted", "adjust search images -5 2026-11-12 eu broken 192.0.2.1"},
+		{"/teams/search/keys/7f3k9q2m4x00/state", url.Values{"disabled": {"true"}, "version": {"1"}}, "/teams/search?done=offkey",
+			`change key search 7f3k9q2m4x00 {"disabled":true} 1`},
+		{"/teams/search/keys/7f3k9q2m4x00/state", url.Values{"disabled": {"false"}}, "/teams/search?done=onkey",
+			`change key search 7f3k9q2m4x00 {"disabled":false} `},
+		{"/teams/search/raises", url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"500"}, "reason": {" launch "}},
+			"/teams/search?done=raised", "raise search images day 500 the end launch"},
+		{"/teams/search/raises", url.Values{"unit": {"spend"}, "period": {"month"}, "amount": {"1.5"}, "until": {"2026-11-22T18:30"},
+			"reason": {"launch"}}, "/teams/search?done=raised", "raise search spend month 1.5 2026-11-22T18:30:00Z launch"},
 		{"/teams/search/raises/5t8w1z4c7f0h/end", nil, "/teams/search?done=lowered", "end raise search 5t8w1z4c7f0h"},
 		{"/teams/search/keys/7f3k9q2m4x00/remove", nil, "/teams/search?done=unkeyed", "remove key search 7f3k9q2m4x00"},
-		{"/teams/search/tasks/" + g.tasks[0].ID + "/cancel", nil, "/teams/search/tasks/" + g.tasks[0].ID + "?done=canceled", "cancel search " + g.tasks[0].ID},
+		{"/teams/search/tasks/" + g.tasks[0].ID + "/cancel", nil, "/teams/search/tasks/" + g.tasks[0].ID + "?done=canceled",
+			"cancel search " + g.tasks[0].ID},
 		{"/teams/search/tasks/" + longTask + "/cancel", nil, "/teams/search/tasks/" + longTask + "?done=canceled", "cancel search " + longTask},
 	} {
 		g.changed = nil
@@ -130,19 +143,24 @@ func TestWhatAnOperatorDoes(t *testing.T) {
 func TestAKeyIsShownOnce(t *testing.T) {
 	g := day(12)
 	h := g.handler(operator)
-	for path, form := range map[string]url.Values{"/teams/search/keys": {"note": {"indexer"}, "expires": {"2027-01-31"}}, "/teams/search/keys/7f3k9q2m4x00/rotate": {"ends": {"day"}}} {
+	for path, form := range map[string]url.Values{"/teams/search/keys": {"note": {"indexer"}, "expires": {"2027-01-31"}},
+		"/teams/search/keys/7f3k9q2m4x00/rotate": {"ends": {"day"}}} {
 		w := post(t, h, path, form)
-		if w.Code != http.StatusCreated || strings.Count(w.Body.String(), "slk_7f3k9q2m4x99_mill") != 1 || w.Header().Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: %d, %q, the key stands %d times", path, w.Code, w.Header().Get("Cache-Control"), strings.Count(w.Body.String(), "slk_7f3k9q2m4x99_mill"))
+		if w.Code != http.StatusCreated || strings.Count(w.Body.String(), "slk_7f3k9q2m4x99_mill") != 1 ||
+			w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d, %q, the key stands %d times", path, w.Code, w.Header().Get("Cache-Control"),
+				strings.Count(w.Body.String(), "slk_7f3k9q2m4x99_mill"))
 		}
 	}
-	if want := []string{"mint search", "rotate search 7f3k9q2m4x00 2026-11-23"}; len(g.changed) != 2 || !slices.Contains(g.changed, want[0]) || !slices.Contains(g.changed, want[1]) {
+	if want := []string{"mint search", "rotate search 7f3k9q2m4x00 2026-11-23"}; len(g.changed) != 2 ||
+		!slices.Contains(g.changed, want[0]) || !slices.Contains(g.changed, want[1]) {
 		t.Errorf("changed %q", g.changed)
 	}
 	if strings.Contains(get(t, h, "/teams/search").Body.String(), "slk_") {
 		t.Error("the team's page has a key")
 	}
-	if w := post(t, h, "/teams/search/keys", url.Values{"expires": {"soon"}}); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "Give a day such as") {
+	if w := post(t, h, "/teams/search/keys", url.Values{"expires": {"soon"}}); w.Code != http.StatusBadRequest ||
+		!strings.Contains(w.Body.String(), "Give a day such as") {
 		t.Errorf("a day that is none: %d", w.Code)
 	}
 }
@@ -207,7 +225,8 @@ func TestPicturesComeFromWhereTheyAre(t *testing.T) {
 	if got := policy("https://pictures.example"); !strings.Contains(got, "img-src 'self' https://pictures.example https://pictures.example;") {
 		t.Error(got)
 	}
-	for _, bad := range []string{"javascript:alert(1)", "https://x;script-src *", "https://*", "data:image/png,", "//pictures.example", "https://user@x y"} {
+	for _, bad := range []string{"javascript:alert(1)", "https://x;script-src *", "https://*", "data:image/png,", "//pictures.example",
+		"https://user@x y"} {
 		if got := policy(bad); !strings.Contains(got, "img-src 'self';") {
 			t.Errorf("%s: %s", bad, got)
 		}
@@ -255,16 +274,20 @@ type session struct {
 func TestTheDoor(t *testing.T) {
 	login := door(t, "login", loginPage{"This key is not known.", "/teams", "/login/oidc?next=%2Fteams"})
 	form := formOf(t, login, "/login")
-	if form.Get("next") != "/teams" || !form.Has("secret") || !strings.Contains(textOf(login), "Sign in with your organization") || !strings.Contains(textOf(login), "This key is not known.") {
+	if form.Get("next") != "/teams" || !form.Has("secret") || !strings.Contains(textOf(login), "Sign in with your organization") ||
+		!strings.Contains(textOf(login), "This key is not known.") {
 		t.Error(textOf(login))
 	}
-	sessions := door(t, "sessions", sessionsPage{operator, "operator", []session{{ID: "x", Who: hostile[0], Began: noon, Ends: noon, Own: true}}})
+	sessions := door(t, "sessions", sessionsPage{operator, "operator",
+		[]session{{ID: "x", Who: hostile[0], Began: noon, Ends: noon, Own: true}}})
 	if formOf(t, sessions, "/sessions/end").Get("id") != "x" || !strings.Contains(textOf(sessions), hostile[0]) {
 		t.Error(textOf(sessions))
 	}
 	for _, text := range hostile {
-		sessions := door(t, "sessions", sessionsPage{access.Person{Name: text, Role: access.Operator}, text, []session{{ID: text, Who: text, Role: text, Client: text, Agent: text}}})
-		if got := textOf(sessions); strings.ContainsAny(got, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") || len(all(sessions, "img")) != 0 {
+		sessions := door(t, "sessions", sessionsPage{access.Person{Name: text, Role: access.Operator}, text,
+			[]session{{ID: text, Who: text, Role: text, Client: text, Agent: text}}})
+		if got := textOf(sessions); strings.ContainsAny(got, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") ||
+			len(all(sessions, "img")) != 0 {
 			t.Errorf("the sessions have characters that turn the text, or a picture: %q", got)
 		}
 	}

@@ -23,7 +23,8 @@ func (f *fault) Under(form string) bool { return f != nil && f.form == form }
 
 // formLabels are the labels of the fields of a team's page, by the member that a problem names.
 var formLabels = map[string]string{
-	"unit": "Unit", "delta": "Add", "day": "Day", "account": "Account", "reason": "Reason", "amount": "By", "until": "Until", "note": "Note", "expires": "Ends on",
+	"unit": "Unit", "delta": "Add", "day": "Day", "account": "Account", "reason": "Reason", "amount": "By", "until": "Until", "note": "Note",
+	"expires": "Ends on",
 }
 
 // Label returns the label of the field that the fault is about; empty: it is about none, or about one of the fields that say so themselves.

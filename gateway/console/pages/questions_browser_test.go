@@ -32,7 +32,8 @@ func (p *person) click(selector, words string) {
 	p.clicks++
 	browsertest.Await(p.ctx, p, `[...document.querySelectorAll(`+"`"+selector+"`"+`)].some(a => a.textContent.includes(`+"`"+words+"`"+`))`)
 	from := browsertest.Evaluate[string](p.ctx, p, `location.href`)
-	browsertest.Evaluate[bool](p.ctx, p, `([...document.querySelectorAll(`+"`"+selector+"`"+`)].find(a => a.textContent.includes(`+"`"+words+"`"+`)).click(), true)`)
+	browsertest.Evaluate[bool](p.ctx, p, `([...document.querySelectorAll(`+"`"+selector+"`"+`)].find(a => a.textContent.includes(`+"`"+words+
+		"`"+`)).click(), true)`)
 	browsertest.Await(p.ctx, p, `location.href !== `+"`"+from+"`"+` && document.readyState === "complete"`)
 }
 
@@ -88,16 +89,19 @@ func TestWhereIsTheRequestThatThisClientComplainsOf(t *testing.T) {
 	g := day(12)
 	p := begins(t, g)
 	for _, key := range []string{"{key: '/'}", "{key: 'k', ctrlKey: true}"} {
-		browsertest.Evaluate[bool](p.ctx, t, `(document.activeElement.blur(), document.body.dispatchEvent(new KeyboardEvent("keydown", {...`+key+`, bubbles: true, cancelable: true})), true)`)
+		browsertest.Evaluate[bool](p.ctx, t, `(document.activeElement.blur(), document.body.dispatchEvent(new KeyboardEvent("keydown", {...`+key+
+			`, bubbles: true, cancelable: true})), true)`)
 		if got := browsertest.Evaluate[string](p.ctx, t, `document.activeElement.id`); got != "find" {
 			t.Errorf("%s goes to %q", key, got)
 		}
 	}
-	browsertest.Evaluate[bool](p.ctx, t, `(document.activeElement.value = "`+g.requests[4].ID+`", document.querySelector("form.find").requestSubmit(), true)`)
+	browsertest.Evaluate[bool](p.ctx, t, `(document.activeElement.value = "`+g.requests[4].ID+
+		`", document.querySelector("form.find").requestSubmit(), true)`)
 	p.clicks++
 	browsertest.Await(p.ctx, t, `location.pathname === "/requests/`+g.requests[4].ID+`"`)
 	p.reads(g.requests[4].Reason)
-	browsertest.Evaluate[bool](p.ctx, t, `(document.getElementById("find").value = "4bf92f3577b34da6", document.querySelector("form.find").requestSubmit(), true)`)
+	browsertest.Evaluate[bool](p.ctx, t, `(document.getElementById("find").value = "4bf92f3577b34da6",`+
+		` document.querySelector("form.find").requestSubmit(), true)`)
 	browsertest.Await(p.ctx, t, `location.pathname === "/search"`)
 	p.reads("not among the newest 10,000")
 }
@@ -136,7 +140,8 @@ func TestWhoIsNearALimit(t *testing.T) {
 	p.click("nav a", "Teams")
 	p.click("thead a", "Nearest limit")
 	p.reads("%", "80 % of a limit")
-	if got := browsertest.Evaluate[bool](p.ctx, t, `(() => { const all = [...document.querySelectorAll("td.bars small")].map(e => parseInt(e.textContent)).filter(n => !isNaN(n)); return all.length > 3 && all.every((n, i) => i === 0 || n <= all[i - 1]) })()`); !got {
+	if got := browsertest.Evaluate[bool](p.ctx, t, `(() => { const all = [...document.querySelectorAll("td.bars small")].map(e => `+
+		`parseInt(e.textContent)).filter(n => !isNaN(n)); return all.length > 3 && all.every((n, i) => i === 0 || n <= all[i - 1]) })()`); !got {
 		t.Error("the list is not in order")
 	}
 }
@@ -148,7 +153,8 @@ func TestWhichJobWhichKey(t *testing.T) {
 	p := begins(t, g)
 	p.click("nav a", "Requests")
 	key := browsertest.Evaluate[string](p.ctx, t, `document.querySelector("#key-names option").value`)
-	browsertest.Evaluate[bool](p.ctx, t, `(document.querySelector("form.filter input[name=key]").value = "`+key+`", document.querySelector("form.filter button").click(), true)`)
+	browsertest.Evaluate[bool](p.ctx, t, `(document.querySelector("form.filter input[name=key]").value = "`+key+
+		`", document.querySelector("form.filter button").click(), true)`)
 	p.clicks++
 	browsertest.Await(p.ctx, t, `new URLSearchParams(location.search).get("key") === "`+key+`"`)
 	p.reads("Show all")
@@ -189,23 +195,32 @@ func TestHowDoIStart(t *testing.T) {
 func TestAChartIsReadInLocalTimeAndLeadsToItsRequests(t *testing.T) {
 	t.Parallel()
 	p := begins(t, day(12))
-	local := `new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", hourCycle: "h23"}).format(new Date("2026-11-22T12:33:00Z"))`
-	browsertest.Evaluate[bool](p.ctx, t, `(document.querySelector(".plot [data-at='2026-11-22T12:33:00Z'] .hit").dispatchEvent(new PointerEvent("pointerover", {bubbles: true})), true)`)
+	local := `new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit",` +
+		` hourCycle: "h23"}).format(new Date("2026-11-22T12:33:00Z"))`
+	browsertest.Evaluate[bool](p.ctx, t, `(document.querySelector(".plot [data-at='2026-11-22T12:33:00Z'] .hit").dispatchEvent(new `+
+		`PointerEvent("pointerover", {bubbles: true})), true)`)
 	read := `document.querySelector(".reading").textContent`
 	browsertest.Await(p.ctx, t, read+`.startsWith(`+local+` + ": ")`)
 	for range 2 {
-		browsertest.Evaluate[bool](p.ctx, t, `(document.querySelector(".plot svg").focus(), document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true, cancelable: true})), true)`)
+		browsertest.Evaluate[bool](p.ctx, t, `(document.querySelector(".plot svg").focus(),`+
+			` document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true, cancelable: true})), true)`)
 	}
 	browsertest.Await(p.ctx, t, `document.querySelector(".column.read").dataset.at === "2026-11-22T12:31:00Z"`)
-	if got := browsertest.Evaluate[string](p.ctx, t, `document.querySelectorAll(".column.runs").length + " " + document.querySelector(".column.runs").dataset.at`); got != "1 2026-11-22T12:34:00Z" {
+	if got := browsertest.Evaluate[string](p.ctx, t, `document.querySelectorAll(".column.runs").length + " " + `+
+		`document.querySelector(".column.runs").dataset.at`); got != "1 2026-11-22T12:34:00Z" {
 		t.Errorf("still running: %s", got)
 	}
-	browsertest.Evaluate[bool](p.ctx, t, `(document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true})), true)`)
-	browsertest.Await(p.ctx, t, `location.pathname + location.search === "/requests?from=2026-11-22T12%3A31%3A00Z&polls=true&to=2026-11-22T12%3A32%3A00Z"`)
+	browsertest.Evaluate[bool](p.ctx, t, `(document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter",`+
+		` bubbles: true})), true)`)
+	browsertest.Await(p.ctx, t, `location.pathname + location.search === `+
+		`"/requests?from=2026-11-22T12%3A31%3A00Z&polls=true&to=2026-11-22T12%3A32%3A00Z"`)
 	p.click("nav a", "Now")
-	browsertest.Evaluate[bool](p.ctx, t, `(() => { const hit = at => document.querySelector(".plot [data-at='2026-11-22T" + at + ":00Z'] .hit");
-		hit("12:20").dispatchEvent(new PointerEvent("pointerdown", {bubbles: true})); hit("12:10").dispatchEvent(new PointerEvent("pointerup", {bubbles: true})); return true })()`)
-	browsertest.Await(p.ctx, t, `location.pathname === "/requests" && new URLSearchParams(location.search).get("from") === "2026-11-22T12:10:00Z" && new URLSearchParams(location.search).get("to") === "2026-11-22T12:21:00Z"`)
+	browsertest.Evaluate[bool](p.ctx, t,
+		`(() => { const hit = at => document.querySelector(".plot [data-at='2026-11-22T" + at + ":00Z'] .hit");
+		hit("12:20").dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}));
+		hit("12:10").dispatchEvent(new PointerEvent("pointerup", {bubbles: true})); return true })()`)
+	browsertest.Await(p.ctx, t, `location.pathname === "/requests" && new URLSearchParams(location.search).get("from") === `+
+		`"2026-11-22T12:10:00Z" && new URLSearchParams(location.search).get("to") === "2026-11-22T12:21:00Z"`)
 }
 
 // TestTimesOfAFilterAreInThePersonsZone, as the list's are; the address has them in UTC.
@@ -221,8 +236,10 @@ func TestTimesOfAFilterAreInThePersonsZone(t *testing.T) {
 	}
 	for _, from := range []string{"2026-11-22T03:00:00Z", "2026-11-22T03:00:30Z", "2026-11-22T03:00"} {
 		browsertest.Open(ctx, t, address+"/requests?from="+from)
-		browsertest.Await(ctx, t, `document.querySelector("[name=from]").value === "2026-11-22T12:00`+map[bool]string{true: ":30"}[from == "2026-11-22T03:00:30Z"]+`"`)
+		browsertest.Await(ctx, t, `document.querySelector("[name=from]").value === "2026-11-22T12:00`+
+			map[bool]string{true: ":30"}[from == "2026-11-22T03:00:30Z"]+`"`)
 	}
-	browsertest.Evaluate[bool](ctx, t, `(document.querySelector("[name=from]").value = "2026-11-22T09:30", document.querySelector("form.filter").requestSubmit(), true)`)
+	browsertest.Evaluate[bool](ctx, t, `(document.querySelector("[name=from]").value = "2026-11-22T09:30",`+
+		` document.querySelector("form.filter").requestSubmit(), true)`)
 	browsertest.Await(ctx, t, `new URLSearchParams(location.search).get("from") === "2026-11-22T00:30:00.000Z"`)
 }

@@ -30,7 +30,8 @@ func limitRowOf(t *testing.T, root *html.Node, name string) *html.Node {
 // A raised limit says what it is made of, to everybody who sees it; operators raise it and end raises beside it.
 func TestARaisedLimit(t *testing.T) {
 	g := day(12)
-	for _, who := range []access.Person{operator, {Name: "v", Role: access.Viewer}, {Name: "m", Role: access.Member, Teams: []string{"search"}}} {
+	for _, who := range []access.Person{operator, {Name: "v", Role: access.Viewer},
+		{Name: "m", Role: access.Member, Teams: []string{"search"}}} {
 		root := parse(t, get(t, g.handler(who), "/teams/search"))
 		row := limitRowOf(t, root, "Images today")
 		if text := textOf(row); !strings.Contains(text, "200 + 250 until midnight, launch + 50 until 22 Nov 2026, ") {
@@ -51,7 +52,8 @@ func TestARefusedRaise(t *testing.T) {
 	g.refuse = &teams.Problem{Code: teams.CodeUnfit, Field: "amount", Text: `got "0.5", allowed: a whole number above 0`}
 	w := post(t, h, "/teams/search/raises", typed)
 	row := limitRowOf(t, parse(t, w), "Images today")
-	if text := textOf(row); w.Code != http.StatusUnprocessableEntity || !strings.Contains(text, `Got "0.5", allowed: a whole number above 0.`) {
+	if text := textOf(row); w.Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(text, `Got "0.5", allowed: a whole number above 0.`) {
 		t.Errorf("%d: %s", w.Code, text)
 	}
 	for name := range typed {
@@ -65,7 +67,8 @@ func TestARefusedRaise(t *testing.T) {
 		t.Errorf("the form of another limit has %q", got)
 	}
 	typed.Set("until", "tonight")
-	if w := post(t, h, "/teams/search/raises", typed); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "Give a moment such as 2026-11-22T12:34") {
+	if w := post(t, h, "/teams/search/raises", typed); w.Code != http.StatusBadRequest ||
+		!strings.Contains(w.Body.String(), "Give a moment such as 2026-11-22T12:34") {
 		t.Errorf("%d: %s", w.Code, w.Body)
 	}
 	g.refuse = &teams.Problem{Code: teams.CodeMissing, Text: "the team has no such raise at the moment"}
@@ -98,7 +101,8 @@ func TestThePageAfterAChangeWaitsUntilItIsInForce(t *testing.T) {
 func TestAFaultIsOfOneFieldOfOneForm(t *testing.T) {
 	g := day(12)
 	g.refuse = &teams.Problem{Code: teams.CodeUnfit, Field: "amount", Text: `got "x", allowed: a whole number above 0`}
-	root := parse(t, post(t, g.handler(operator), "/teams/search/raises", url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"x"}, "reason": {"launch"}}))
+	root := parse(t, post(t, g.handler(operator), "/teams/search/raises",
+		url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"x"}, "reason": {"launch"}}))
 	if text := textOf(limitRowOf(t, root, "Images today")); !strings.Contains(text, `By: Got "x", allowed: a whole number above 0.`) {
 		t.Errorf("the fault is %q", text)
 	}
@@ -115,7 +119,8 @@ func TestAFaultIsOfOneFieldOfOneForm(t *testing.T) {
 	}
 	g.refuse = nil
 	w := post(t, g.handler(operator), "/teams/search/keys", url.Values{"expires": {noon.Format("2006-01-02")}})
-	if w.Code != http.StatusBadRequest || !strings.Contains(textOf(parse(t, w)), "Ends on: Give a day after today: the key ends as that day begins, in UTC.") {
+	if w.Code != http.StatusBadRequest || !strings.Contains(textOf(parse(t, w)),
+		"Ends on: Give a day after today: the key ends as that day begins, in UTC.") {
 		t.Errorf("%d for a key that ends today", w.Code)
 	}
 }

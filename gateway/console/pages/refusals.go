@@ -47,7 +47,10 @@ func (s *site) refusals(r *http.Request, p access.Person) (view, error) {
 		v.By = figures.RefusedBy[0]
 	}
 	day, now := q.Get("span") == "day", s.Deps.Now()
-	query := figures.RefusedQuery{Team: v.Team, By: v.By, From: now.Truncate(time.Minute).Add(-59 * time.Minute), To: now.Truncate(time.Minute).Add(time.Minute)}
+	query := figures.RefusedQuery{
+		Team: v.Team, By: v.By, From: now.Truncate(time.Minute).Add(-59 * time.Minute),
+		To: now.Truncate(time.Minute).Add(time.Minute),
+	}
 	if day {
 		v.Span, query.From = "in the last 24 hours", query.To.Add(-24*time.Hour)
 	}
@@ -107,7 +110,11 @@ func refusedFigure(r *figures.Refused, fit url.Values) chart.Figure {
 			}
 		}
 		at := r.From.Add(time.Duration(n) * r.Step)
-		list[n] = chart.Column{At: at, Runs: n == steps-1, URL: requestsURL(at, at.Add(r.Step), fit), Title: fmt.Sprintf("%s UTC: %s", at.UTC().Format("15:04"), strings.Join(append(words, several(int64(sum(parts)), "refusal")+" in all"), ", ")), Parts: parts}
+		list[n] = chart.Column{
+			At: at, Runs: n == steps-1, URL: requestsURL(at, at.Add(r.Step), fit),
+			Title: fmt.Sprintf("%s UTC: %s", at.UTC().Format("15:04"),
+				strings.Join(append(words, several(int64(sum(parts)), "refusal")+" in all"), ", ")), Parts: parts,
+		}
 	}
 	var series []chart.Series
 	for i := range apart {
@@ -116,7 +123,8 @@ func refusedFigure(r *figures.Refused, fit url.Values) chart.Figure {
 	if len(r.Groups) > apart {
 		series = append(series, chart.Series{Class: groupClasses[apart], Name: "others"})
 	}
-	return chart.New(fmt.Sprintf("Refusals every %s", stepName(r.Step)), list, true, func(i int) template.HTML { return moment(formClock, r.From.Add(time.Duration(i)*r.Step)) }, series...)
+	return chart.New(fmt.Sprintf("Refusals every %s", stepName(r.Step)), list, true,
+		func(i int) template.HTML { return moment(formClock, r.From.Add(time.Duration(i)*r.Step)) }, series...)
 }
 
 func nameOr(name string) string {

@@ -13,12 +13,18 @@ import (
 // paths are all pages of a gallery, by name.
 func (g *gallery) paths() map[string]string {
 	all := map[string]string{
-		"now": "/now", "now-day": "/now?span=day", "teams": "/teams", "teams-none": "/teams?find=zzz", "new": "/new-team", "tasks": "/tasks", "tasks-none": "/tasks?team=zzz",
-		"requests": "/requests", "requests-fault": "/requests?from=zzz", "latency": "/latency", "latency-day": "/latency?span=day&by=endpoint&what=sluice", "search": "/search?q=a", "search-none": "/search?q=4bf92f3577b34da6a3ce929d0e0e4736", "money": "/money", "money-day": "/money?by=day&team=search", "money-kind": "/money?by=kind", "money-fault": "/money?from=zzz", "accounts": "/accounts", "money-account": "/money?by=account", "rules": "/rules", "audit": "/audit", "audit-verify": "/audit?verify=1", "config": "/config", "absent": "/zzz",
+		"now": "/now", "now-day": "/now?span=day", "teams": "/teams", "teams-none": "/teams?find=zzz", "new": "/new-team", "tasks": "/tasks",
+		"tasks-none": "/tasks?team=zzz",
+		"requests":   "/requests", "requests-fault": "/requests?from=zzz", "latency": "/latency",
+		"latency-day": "/latency?span=day&by=endpoint&what=sluice", "search": "/search?q=a",
+		"search-none": "/search?q=4bf92f3577b34da6a3ce929d0e0e4736", "money": "/money", "money-day": "/money?by=day&team=search",
+		"money-kind": "/money?by=kind", "money-fault": "/money?from=zzz", "accounts": "/accounts", "money-account": "/money?by=account",
+		"rules": "/rules", "audit": "/audit", "audit-verify": "/audit?verify=1", "config": "/config", "absent": "/zzz",
 		"deliveries": "/events", "deliveries-none": "/events?hook=none",
 	}
 	if len(g.list) > 0 {
-		all["deliveries-team"], all["deliveries-hook"], all["deliveries-operators"] = "/events?team=search", "/events?state=waiting&hook=jobs&team=search", "/events?team=%40operators"
+		all["deliveries-team"], all["deliveries-hook"], all["deliveries-operators"] = "/events?team=search",
+			"/events?state=waiting&hook=jobs&team=search", "/events?team=%40operators"
 		all["deliveries-bare"] = "/events?team=" + g.list[len(g.list)-1].ID
 		all["team"], all["edit"] = "/teams/"+g.list[0].ID, "/teams/"+g.list[0].ID+"/edit"
 		all["key"], all["key-page"] = all["team"]+"/keys/7f3k9q2m4x00/edit", all["team"]+"/keys/7f3k9q2m4x00"
@@ -51,7 +57,8 @@ func TestEveryPageIsWellMade(t *testing.T) {
 		if testing.Short() && room == "thousand" {
 			continue
 		}
-		for _, p := range []access.Person{operator, {Name: "v", Role: access.Viewer}, {Name: "m", Role: access.Member, Teams: []string{"search"}}} {
+		for _, p := range []access.Person{operator, {Name: "v", Role: access.Viewer},
+			{Name: "m", Role: access.Member, Teams: []string{"search"}}} {
 			h := g.handler(p)
 			for name, path := range g.paths() {
 				w := get(t, h, path)

@@ -83,7 +83,8 @@ func (v *requestsView) count(ctx context.Context, s *site, p access.Person, f re
 			return
 		}
 	}
-	if q := (figures.RefusedQuery{Team: v.Asked["team"], By: "reason", From: f.From, To: f.To}); f.Refusal != "" && !f.NoPolls && !f.From.IsZero() && s.Deps.Now().Sub(f.From) < recent.Kept {
+	if q := (figures.RefusedQuery{Team: v.Asked["team"], By: "reason", From: f.From, To: f.To}); f.Refusal != "" && !f.NoPolls &&
+		!f.From.IsZero() && s.Deps.Now().Sub(f.From) < recent.Kept {
 		if q.To.IsZero() {
 			q.To = s.Deps.Now()
 		}
@@ -169,7 +170,10 @@ func (s *site) request(r *http.Request, p access.Person) (view, error) {
 	case err != nil:
 		return view{}, err
 	}
-	v := requestView{Request: q, Answer: why.Of(&q), Broken: q.Rules, Bar: newStanding(&q), Line: membersOf(q.Line), Trace: traceURL(s.TraceURL, q.TraceID)}
+	v := requestView{
+		Request: q, Answer: why.Of(&q), Broken: q.Rules, Bar: newStanding(&q), Line: membersOf(q.Line),
+		Trace: traceURL(s.TraceURL, q.TraceID),
+	}
 	return view{page: "request", title: "Request " + q.ID, data: v, back: &crumb{"Requests", "/requests"}}, nil
 }
 

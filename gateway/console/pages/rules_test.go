@@ -43,10 +43,15 @@ func TestRulesThatWereBroken(t *testing.T) {
 		first, says  string
 		says2, links string
 	}{
-		{"a day", "/rules?span=day", broken{galleryFigures: galleryFigures{empty()}}, ids[5], "broke 2 rules in the last 24 hours: 1,201 warnings, 40 refusals of 38 requests.", ids[3], "/requests?from=2026-11-22T11:34:56Z&refusal=inspect/rules"},
-		{"a quiet hour", "/rules", broken{galleryFigures: galleryFigures{empty()}}, ids[0], "No request broke a rule in the last hour.", "", "/rules?span=day"},
-		{"an hour, and a word", "/rules?find=" + ids[3], broken{galleryFigures: galleryFigures{empty()}, hour: true}, ids[3], "broke 2 rules in the last hour", "1,200", "/rules?find=" + ids[3] + "&span=day"},
-		{"counts that cannot be read", "/rules", broken{galleryFigures: galleryFigures{empty()}, unread: true}, ids[0], "cannot be read at the moment", "", "/audit"},
+		{"a day", "/rules?span=day", broken{galleryFigures: galleryFigures{empty()}}, ids[5],
+			"broke 2 rules in the last 24 hours: 1,201 warnings, 40 refusals of 38 requests.", ids[3],
+			"/requests?from=2026-11-22T11:34:56Z&refusal=inspect/rules"},
+		{"a quiet hour", "/rules", broken{galleryFigures: galleryFigures{empty()}}, ids[0], "No request broke a rule in the last hour.", "",
+			"/rules?span=day"},
+		{"an hour, and a word", "/rules?find=" + ids[3], broken{galleryFigures: galleryFigures{empty()}, hour: true}, ids[3],
+			"broke 2 rules in the last hour", "1,200", "/rules?find=" + ids[3] + "&span=day"},
+		{"counts that cannot be read", "/rules", broken{galleryFigures: galleryFigures{empty()}, unread: true}, ids[0],
+			"cannot be read at the moment", "", "/audit"},
 	} {
 		deps := empty().deps()
 		deps.Figures = tt.source
@@ -60,7 +65,8 @@ func TestRulesThatWereBroken(t *testing.T) {
 			found = found || err == nil && to == tt.links
 		}
 		body, text := all(root, "tbody")[0], textOf(all(root, "main")[0])
-		if first := textOf(all(body, "th")[0]); w.Code != http.StatusOK || first != tt.first || !strings.Contains(text, tt.says) || !strings.Contains(text, tt.says2) || !found {
+		if first := textOf(all(body, "th")[0]); w.Code != http.StatusOK || first != tt.first || !strings.Contains(text, tt.says) ||
+			!strings.Contains(text, tt.says2) || !found {
 			t.Errorf("%s: %d, the first is %s, a link to %s: %v\n%.600s", tt.about, w.Code, first, tt.links, found, text)
 		}
 	}

@@ -110,7 +110,8 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, p access.Person, v 
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	if len(v.sources) > 0 || h.Get("Content-Security-Policy") == "" {
-		h.Set("Content-Security-Policy", strings.Replace(contentPolicy, "img-src 'self'", strings.Join(append([]string{"img-src 'self'"}, v.sources...), " "), 1))
+		h.Set("Content-Security-Policy", strings.Replace(contentPolicy, "img-src 'self'",
+			strings.Join(append([]string{"img-src 'self'"}, v.sources...), " "), 1))
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "same-origin") // without it, browsers would send the Origin null with forms

@@ -70,8 +70,11 @@ func isOff(t *teams.Spec) bool { return t.Flag("disabled") || t.Flag("removing")
 var snippets = []snippet{
 	{"curl, OpenAI’s interface", `curl BASE/v1/chat/completions -H "Authorization: Bearer $SLUICE_KEY" -H "Content-Type: application/json" \
   -d '{"model":"MODEL","messages":[{"role":"user","content":"What is a sluice?"}]}'`},
-	{"curl, the service’s own interface", `curl BASE/api/v1/services/aigc/text-generation/generation -H "Authorization: Bearer $SLUICE_KEY" -H "Content-Type: application/json" \
-  -d '{"model":"MODEL","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message"}}'`},
+	{
+		"curl, the service’s own interface",
+		`curl BASE/api/v1/services/aigc/text-generation/generation -H "Authorization: Bearer $SLUICE_KEY" -H "Content-Type: application/json" \
+  -d '{"model":"MODEL","input":{"messages":[{"role":"user","content":"What is a sluice?"}]},"parameters":{"result_format":"message"}}'`,
+	},
 	{"Python, after pip install openai", `import os
 from openai import OpenAI
 

@@ -34,7 +34,10 @@ func (s *site) tasks(r *http.Request, p access.Person) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := tasksView{TaskList: list, Filter: f, Any: f.Team+f.Model+f.State != "" || f.Age > 0, Age: q.Get("age"), At: s.Deps.Now(), Times: s.taskTimes(r, p)}
+	v := tasksView{
+		TaskList: list, Filter: f, Any: f.Team+f.Model+f.State != "" || f.Age > 0, Age: q.Get("age"), At: s.Deps.Now(),
+		Times: s.taskTimes(r, p),
+	}
 	v.States = []cache.Status{figures.OpenTasks, cache.Pending, cache.Running, cache.Suspended, cache.Succeeded, cache.Failed, cache.Canceled}
 	if list.Next != "" {
 		v.More = "/tasks?" + url.Values{"team": {f.Team}, "model": {f.Model}, "state": {f.State}, "age": {v.Age}, "after": {list.Next}}.Encode()

@@ -69,7 +69,10 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	if err != nil {
 		return view{}, err
 	}
-	v := teamView{Spec: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: about, Form: r.PostForm, Units: unit.Names, Once: rand.Text()}
+	v := teamView{
+		Spec: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: about, Form: r.PostForm, Units: unit.Names,
+		Once: rand.Text(),
+	}
 	v.Shadow, v.Models, v.Endpoints = t.Flag("shadow"), t.Words("models"), t.Words("endpoints")
 	if f.Team != nil {
 		v.Shadow, v.Models, v.Endpoints = f.Team.Shadow, words(f.Team.Models), words(f.Team.Endpoints)
@@ -99,7 +102,8 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	ofDay := func(day string) string {
 		return moneyURL("/money", figures.MoneyQuery{From: day, To: day, Team: id}, "model")
 	}
-	v.Spend, v.Requests = (&daily{days: f.Days, of: limit.Spend, in: s.Currency(), today: dayToday(v.At), link: ofDay}).figure(), (&daily{days: f.Days, of: limit.Requests, today: dayToday(v.At), link: ofDay}).figure()
+	v.Spend, v.Requests = (&daily{days: f.Days, of: limit.Spend, in: s.Currency(), today: dayToday(v.At), link: ofDay}).figure(),
+		(&daily{days: f.Days, of: limit.Requests, today: dayToday(v.At), link: ofDay}).figure()
 	query := url.Values{"team": {id}, "by": {"day"}}
 	if n := len(f.Days); n > 0 {
 		query.Set("from", f.Days[0].Name)

@@ -73,7 +73,8 @@ func (s teamPages) adjust(r *http.Request, p access.Person) (view, error) {
 		return view{}, errForbidden
 	}
 	by := console.Correction{
-		Unit: unit.Name(r.PostFormValue("unit")), Delta: r.PostFormValue("delta"), Day: r.PostFormValue("day"), Account: r.PostFormValue("account"), Once: r.PostFormValue("once"),
+		Unit: unit.Name(r.PostFormValue("unit")), Delta: r.PostFormValue("delta"), Day: r.PostFormValue("day"),
+		Account: r.PostFormValue("account"), Once: r.PostFormValue("once"),
 	}
 	_, err := s.Teams.Adjust(r.Context(), actor(r, p), r.PathValue("team"), by)
 	return s.after(r, p, "adjust", "adjusted", err)

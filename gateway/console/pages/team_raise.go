@@ -17,7 +17,10 @@ func (s teamPages) raise(r *http.Request, p access.Person) (view, error) {
 	if !p.Changes() {
 		return view{}, errForbidden
 	}
-	order := teams.RaiseOrder{Unit: unit.Name(r.PostFormValue("unit")), Period: teams.Period(r.PostFormValue("period")), Amount: r.PostFormValue("amount"), Once: r.PostFormValue("once")}
+	order := teams.RaiseOrder{
+		Unit: unit.Name(r.PostFormValue("unit")), Period: teams.Period(r.PostFormValue("period")),
+		Amount: r.PostFormValue("amount"), Once: r.PostFormValue("once"),
+	}
 	form := "raise-" + string(order.Unit) + "-" + string(order.Period)
 	if text := r.PostFormValue("until"); text != "" {
 		until, err := time.Parse(formUntil, text)

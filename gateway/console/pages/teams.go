@@ -52,7 +52,8 @@ func (t *teamRow) near() int {
 
 // state orders teams that do not work first, then those in shadow.
 func (t *teamRow) state() int {
-	return slices.IndexFunc([]string{"removing", "disabled", "shadow", ""}, func(flag string) bool { return flag == "" || t.Flag(flag) || flag == "shadow" && t.Shadow })
+	return slices.IndexFunc([]string{"removing", "disabled", "shadow", ""},
+		func(flag string) bool { return flag == "" || t.Flag(flag) || flag == "shadow" && t.Shadow })
 }
 
 // teamRows returns the teams that the person sees, and the house's nearest limit; nil: none. It reads teams and figures concurrently. With
@@ -88,7 +89,10 @@ func teamRows(ctx context.Context, deps *Deps, p access.Person) (rows []teamRow,
 func (s teamPages) teams(r *http.Request, p access.Person) (view, error) {
 	all, house, err := teamRows(r.Context(), &s.Deps, p)
 	q := r.URL.Query()
-	v := teamsView{Find: asked(q, "find"), All: len(all), House: house, Sort: asked(q, "sort"), Only: asked(q, "only"), Heads: map[string]choice{}, Away: err != nil}
+	v := teamsView{
+		Find: asked(q, "find"), All: len(all), House: house, Sort: asked(q, "sort"), Only: asked(q, "only"),
+		Heads: map[string]choice{}, Away: err != nil,
+	}
 	if order := teamOrders[v.Sort]; order != nil {
 		slices.SortStableFunc(all, func(a, b teamRow) int { return order(&a, &b) })
 	}
@@ -148,7 +152,11 @@ func (v *teamsView) links(all []teamRow) {
 	}
 	v.Heads[""] = choice{"", v.url("", v.Only), v.Sort == ""}
 	for _, chip := range []struct{ name, words string }{
-		{"near", "80 % of a limit"}, {"refused", "refused today"}, {"shadow", "shadow"}, {"disabled", "disabled"}, {"ending", "a key ends within 7 days"},
+		{"near", "80 % of a limit"},
+		{"refused", "refused today"},
+		{"shadow", "shadow"},
+		{"disabled", "disabled"},
+		{"ending", "a key ends within 7 days"},
 	} {
 		n := int64(0)
 		for i := range all {

@@ -48,7 +48,8 @@ func parseTemplates(m unit.Money) map[string]*template.Template {
 
 // LoginTemplates returns the templates of the pages in [console.Deps].Templates.
 func LoginTemplates() *template.Template {
-	return template.Must(template.Must(template.New("shared").Funcs(functions).Funcs(moneyFunctions(unit.Nanos)).ParseFS(templateFiles, "templates/shared/*.html")).ParseFS(templateFiles, "templates/door/*.html"))
+	return template.Must(template.Must(template.New("shared").Funcs(functions).Funcs(moneyFunctions(unit.Nanos)).
+		ParseFS(templateFiles, "templates/shared/*.html")).ParseFS(templateFiles, "templates/door/*.html"))
 }
 
 // unmasked replaces the characters that reverse the following text, so that a text cannot look like another one. Direction marks, which
@@ -128,7 +129,8 @@ func agent(text string) string {
 		word, _, _ := strings.Cut(text, " ")
 		return word
 	}
-	if system := name("Android", "Android", "iPhone", "iPhone", "iPad", "iPad", "Windows", "Windows", "Mac OS X", "macOS", "CrOS", "ChromeOS", "Linux", "Linux"); system != "" {
+	if system := name("Android", "Android", "iPhone", "iPhone", "iPad", "iPad", "Windows", "Windows", "Mac OS X", "macOS", "CrOS", "ChromeOS",
+		"Linux", "Linux"); system != "" {
 		return browser + " on " + system
 	}
 	return browser
@@ -149,7 +151,8 @@ func name(text string) template.HTML {
 
 // dotted allows line breaks after the dots, underscores and slashes of a name.
 func dotted(name string) template.HTML {
-	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>", "/", "/<wbr>").Replace(template.HTMLEscapeString(name))) //nolint:gosec // it is escaped
+	breaks := strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>", "/", "/<wbr>")
+	return template.HTML(breaks.Replace(template.HTMLEscapeString(name))) //nolint:gosec // it is escaped
 }
 
 // whole converts any signed integer type.
@@ -171,8 +174,8 @@ func moment(form string, t time.Time) template.HTML {
 		return "–"
 	}
 	t = t.UTC()
-	return template.HTML(`<time data-form="` + form + `" datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `" title="` + //nolint:gosec // digits
-		t.Format("2006-01-02 15:04:05 UTC") + `">` + t.Format(layouts[form]) + ` UTC</time>`)
+	return template.HTML(`<time data-form="` + form + `" datetime="` + t.Format("2006-01-02T15:04:05.000Z") + //nolint:gosec // digits
+		`" title="` + t.Format("2006-01-02 15:04:05 UTC") + `">` + t.Format(layouts[form]) + ` UTC</time>`)
 }
 
 // until writes when a raise ends: "midnight" if that is the end of today in UTC.
@@ -180,7 +183,8 @@ func until(end, now time.Time) template.HTML {
 	if end = end.UTC(); !end.Equal(midnight(now).AddDate(0, 0, 1)) {
 		return moment(formMinute, end)
 	}
-	return template.HTML(`<time datetime="` + end.Format(time.RFC3339) + `" title="` + end.Format("2006-01-02 15:04:05 UTC") + `">midnight</time>`) //nolint:gosec // digits
+	return template.HTML(`<time datetime="` + end.Format(time.RFC3339) + //nolint:gosec // digits
+		`" title="` + end.Format("2006-01-02 15:04:05 UTC") + `">midnight</time>`)
 }
 
 // dayText formats a day of the ledger, in UTC: 21 Nov.

@@ -78,7 +78,8 @@ func money(t *testing.T, path string, m figures.Money) (text string, links []str
 // TestARowWithoutAModelLeadsNowhere: an empty filter would select all requests.
 func TestARowWithoutAModelLeadsNowhere(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{1, 0, 0, 5}}
-	text, links := money(t, "/money?by=model", figures.Money{Rows: []figures.Row{{Name: "", Use: use}, {Name: "llm", Use: use}}, Total: use.Plus(use)})
+	text, links := money(t, "/money?by=model", figures.Money{Rows: []figures.Row{{Name: "", Use: use}, {Name: "llm", Use: use}},
+		Total: use.Plus(use)})
 	found := 0
 	for _, to := range links {
 		if strings.HasPrefix(to, "/requests") {
@@ -113,7 +114,8 @@ func TestTheCommandPrintsTheSame(t *testing.T) {
 func TestWhatAMemberIsTold(t *testing.T) {
 	h := day(12).handler(access.Person{Role: access.Member, Teams: []string{"search"}})
 	for path, want := range map[string]string{
-		"/teams/search": "Sluice-Tag: project=…", "/teams/search/keys/7f3k9q2m4x00/start": "put a model that the team may use", "/money": "An amount’s tooltip",
+		"/teams/search": "Sluice-Tag: project=…", "/teams/search/keys/7f3k9q2m4x00/start": "put a model that the team may use",
+		"/money": "An amount’s tooltip",
 	} {
 		text := textOf(parse(t, get(t, h, path)))
 		if !strings.Contains(text, want) || strings.Contains(text, "The same from a shell") {
@@ -126,7 +128,8 @@ func TestWhatAMemberIsTold(t *testing.T) {
 func TestRequestsAreOfNoKind(t *testing.T) {
 	use := figures.Use{Used: limit.Amounts{0, 77, 0, 5}}
 	m := figures.Money{Rows: []figures.Row{{Name: "cached", Use: use}}, Total: figures.Use{Used: limit.Amounts{31, 77, 0, 5}}}
-	for by, columns := range map[string]string{"kind": "Kind Beside the largest Spend, CNY Estimated Tokens Images ", "model": "Model Beside the largest Spend, CNY Estimated Requests Tokens Images "} {
+	for by, columns := range map[string]string{"kind": "Kind Beside the largest Spend, CNY Estimated Tokens Images ",
+		"model": "Model Beside the largest Spend, CNY Estimated Requests Tokens Images "} {
 		text, _ := money(t, "/money?by="+by, m)
 		head := ""
 		for _, th := range all(all(parse(t, get(t, withLedger(m), "/money?by="+by)), "thead")[0], "th") {
@@ -140,7 +143,8 @@ func TestRequestsAreOfNoKind(t *testing.T) {
 
 // TestSizesOfPicturesAreWrittenForPeople on the page; the CSV has them as the ledger does.
 func TestSizesOfPicturesAreWrittenForPeople(t *testing.T) {
-	m := figures.Money{Rows: []figures.Row{{Name: "image 1048576", Use: figures.Use{Used: limit.Amounts{0, 0, 2, 5}}}, {Name: "image 1K"}, {Name: "cache_creation"}}}
+	m := figures.Money{Rows: []figures.Row{{Name: "image 1048576", Use: figures.Use{Used: limit.Amounts{0, 0, 2, 5}}}, {Name: "image 1K"},
+		{Name: "cache_creation"}}}
 	names := ""
 	for _, th := range all(all(parse(t, get(t, withLedger(m), "/money?by=kind")), "tbody")[0], "th") {
 		names += textOf(th) + ", "
@@ -164,7 +168,8 @@ func TestDaysOfAnotherYearHaveTheirYear(t *testing.T) {
 	}
 }
 
-// TestMoneysChartIsStackedByWhatIsChosen: one path for each of the five that cost most, and one for the rest; by day, what is estimated is apart.
+// TestMoneysChartIsStackedByWhatIsChosen: one path for each of the five that cost most, and one for the rest; by day, what is estimated is
+// apart.
 func TestMoneysChartIsStackedByWhatIsChosen(t *testing.T) {
 	h := day(12).handler(operator)
 	for by, want := range map[string]string{"team": "s1 s2 s3 s4 s5 f", "day": "a e"} {
@@ -180,7 +185,8 @@ func TestMoneysChartIsStackedByWhatIsChosen(t *testing.T) {
 		}
 	}
 	root := parse(t, get(t, h, "/money?from=2026-11-22&by=team"))
-	if title := textOf(all(all(root, "figure")[0], "title")[0]); !strings.Contains(title, ", search ") || !strings.Contains(title, ", others ") {
+	if title := textOf(all(all(root, "figure")[0], "title")[0]); !strings.Contains(title, ", search ") ||
+		!strings.Contains(title, ", others ") {
 		t.Errorf("a column says %q", title)
 	}
 }

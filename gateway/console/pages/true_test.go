@@ -12,14 +12,17 @@ import (
 func TestADoneTextFitsTheState(t *testing.T) {
 	g := day(12)
 	disabled := func(t teamLine) bool { return t.Disabled }
-	off, on := "/teams/"+g.list[slices.IndexFunc(g.list, disabled)].ID, "/teams/"+g.list[slices.IndexFunc(g.list, func(l teamLine) bool { return !disabled(l) })].ID
+	off, on := "/teams/"+g.list[slices.IndexFunc(g.list, disabled)].ID,
+		"/teams/"+g.list[slices.IndexFunc(g.list, func(l teamLine) bool { return !disabled(l) })].ID
 	open, ended := g.tasks[0], g.tasks[2]
 	if !open.Open || ended.Open {
 		t.Fatal("other tasks")
 	}
 	for path, want := range map[string]bool{
-		on + "?done=enabled": true, off + "?done=enabled": false, on + "?done=disabled": false, off + "?done=disabled": true, off + "?done=changed": true,
-		"/teams/" + open.Team + "/tasks/" + open.ID + "?done=canceled": true, "/teams/" + ended.Team + "/tasks/" + ended.ID + "?done=canceled": false,
+		on + "?done=enabled": true, off + "?done=enabled": false, on + "?done=disabled": false, off + "?done=disabled": true,
+		off + "?done=changed": true,
+		"/teams/" + open.Team + "/tasks/" + open.ID + "?done=canceled":   true,
+		"/teams/" + ended.Team + "/tasks/" + ended.ID + "?done=canceled": false,
 		keyPage + "?done=onkey": true, keyPage + "?done=offkey": false, keyPage + "?done=limited": true,
 	} {
 		w := get(t, g.handler(operator), path)
@@ -47,13 +50,15 @@ func TestAnOpenedEntryOfTheAuditHasTheWholeRow(t *testing.T) {
 	t.Parallel()
 	ctx, address := browse(t, day(12).handler(operator))
 	browsertest.Open(ctx, t, address+"/audit")
-	const widths = `(() => { const of = e => e ? e.getBoundingClientRect().width : 0; return of(document.querySelector(".audit pre")) / of(document.querySelector(".audit")) })()`
+	const widths = `(() => { const of = e => e ? e.getBoundingClientRect().width : 0; return of(document.querySelector(".audit pre")) / ` +
+		`of(document.querySelector(".audit")) })()`
 	if got := browsertest.Evaluate[float64](ctx, t, widths); got != 0 {
 		t.Errorf("closed, it takes %.2f of the width", got)
 	}
 	browsertest.Evaluate[bool](ctx, t, `(document.querySelector(".audit summary").click(), true)`)
 	browsertest.Await(ctx, t, widths+" > 0.4")
-	if got := browsertest.Evaluate[int](ctx, t, `[...document.querySelectorAll(".audit pre")].filter(e => e.getBoundingClientRect().width > 0).length`); got != 2 {
+	if got := browsertest.Evaluate[int](ctx, t, `[...document.querySelectorAll(".audit pre")].filter(e => e.getBoundingClientRect().width `+
+		`> 0).length`); got != 2 {
 		t.Errorf("%d texts are open", got)
 	}
 }

@@ -23,11 +23,13 @@ func asked(t *testing.T, answer http.HandlerFunc, body []byte, ifMatch string) (
 			t.Error(err)
 		}
 		h := r.Header
-		request = strings.Join([]string{r.Method, r.URL.String(), h.Get("Authorization"), h.Get("Content-Type"), h.Get("If-Match"), string(text)}, " ")
+		request = strings.Join([]string{r.Method, r.URL.String(), h.Get("Authorization"), h.Get("Content-Type"), h.Get("If-Match"),
+			string(text)}, " ")
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
-	a, err = remote.New(server.URL, token).Call(t.Context(), http.MethodPatch, remote.Reasoned(remote.TeamPath("a b", "keys", "x/y"), "why & how"), body, ifMatch)
+	a, err = remote.New(server.URL, token).Call(t.Context(), http.MethodPatch,
+		remote.Reasoned(remote.TeamPath("a b", "keys", "x/y"), "why & how"), body, ifMatch)
 	return a, request, err
 }
 
@@ -67,11 +69,13 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		want    string
 		missing bool
 	}{
-		"a refusal":     {answers(404, `{"status":404,"code":"missing","field":"id","detail":"there is no such team\u001b[2J"}`), `id: there is no such team\x1b[2J`, true},
-		"a wrong token": {answers(401, `{"status":401,"code":"login","detail":"no valid token"}`), "no valid token; look at SLUICE_CONSOLE_TOKEN_FILE", false},
-		"a page":        {answers(404, "<html>"), "SLUICE_CONSOLE_URL answers 404 Not Found, and not as a console does", false},
-		"a redirect":    {answers(307, ""), "SLUICE_CONSOLE_URL answers 307 Temporary Redirect, and not as a console does", false},
-		"too much":      {answers(200, strings.Repeat("x", 16<<20+1)), "ask the console: its answer is larger than 16 MiB", false},
+		"a refusal": {answers(404, `{"status":404,"code":"missing","field":"id","detail":"there is no such team\u001b[2J"}`),
+			`id: there is no such team\x1b[2J`, true},
+		"a wrong token": {answers(401, `{"status":401,"code":"login","detail":"no valid token"}`),
+			"no valid token; look at SLUICE_CONSOLE_TOKEN_FILE", false},
+		"a page":     {answers(404, "<html>"), "SLUICE_CONSOLE_URL answers 404 Not Found, and not as a console does", false},
+		"a redirect": {answers(307, ""), "SLUICE_CONSOLE_URL answers 307 Temporary Redirect, and not as a console does", false},
+		"too much":   {answers(200, strings.Repeat("x", 16<<20+1)), "ask the console: its answer is larger than 16 MiB", false},
 	} {
 		_, _, err := asked(t, tt.answer, nil, "")
 		if err == nil || err.Error() != tt.want || remote.IsMissing(err) != tt.missing || strings.Contains(err.Error(), token) {
@@ -82,10 +86,12 @@ func TestWhatIsNoAnswer(t *testing.T) {
 	if _, _, err := asked(t, answers(422, `{"status":422,"code":"unfit"}`), nil, ""); !errors.As(err, &p) || p.Code != teams.CodeUnfit {
 		t.Errorf("%v", err)
 	}
-	if _, err := remote.New("http://127.0.0.1:1", token).Call(t.Context(), "GET", "", nil, ""); err == nil || !strings.HasPrefix(err.Error(), "ask the console: ") {
+	if _, err := remote.New("http://127.0.0.1:1", token).Call(t.Context(), "GET", "", nil, ""); err == nil ||
+		!strings.HasPrefix(err.Error(), "ask the console: ") {
 		t.Errorf("%v", err)
 	}
-	if _, err := remote.New("\x7f", token).Call(t.Context(), "GET", "", nil, ""); err == nil || err.Error() != "SLUICE_CONSOLE_URL is not an address" {
+	if _, err := remote.New("\x7f", token).Call(t.Context(), "GET", "", nil, ""); err == nil ||
+		err.Error() != "SLUICE_CONSOLE_URL is not an address" {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package teamform is a team's document, or a key's own limits, as a form of fields, and back. It is pure: it reads no request and writes no
-// page. A form that is filled and read again gives the same members.
+// Package teamform is a team's document, or a key's own limits, as a form of fields, and back. It is pure: it reads no request and writes
+// no page. A form that is filled and read again gives the same members.
 package teamform
 
 import (
@@ -123,20 +123,37 @@ func Team() Form {
 		{Legend: "Limits", Hint: limitsHint + " The word none in place of a limit takes a default away.", Table: true, Fields: limitFields()},
 		{Legend: "Keys and use", Folded: true, Fields: []Field{
 			{Name: "self_service", Label: "Members make and end keys themselves", Kind: kindFlag},
-			{Name: "shadow", Label: "Shadow", Kind: kindChoice, Hint: "On: limits refuse nothing, and what they would have refused is reported.", Options: []string{"true", "false"}, Empty: "off"},
+			{
+				Name: "shadow", Label: "Shadow", Kind: kindChoice, Hint: "On: limits refuse nothing, and what they would have refused is reported.",
+				Options: []string{"true", "false"}, Empty: "off",
+			},
 			{Name: "key_days", Label: "Longest life of a key", Kind: kindNumber, Unit: "days", Hint: "1 to 3650. Older keys get this end too."},
-			{Name: "regions", Label: "Regions", Kind: kindLines, Hint: "Of the accounts at the service that may do its work, one a line.", Empty: "all"},
-			{Name: "endpoints", Label: "Endpoints", Kind: kindChecks, Options: endpoints, Empty: "all but other, which are the paths that pass unread"},
+			{
+				Name: "regions", Label: "Regions", Kind: kindLines, Hint: "Of the accounts at the service that may do its work, one a line.",
+				Empty: "all",
+			},
+			{
+				Name: "endpoints", Label: "Endpoints", Kind: kindChecks, Options: endpoints,
+				Empty: "all but other, which are the paths that pass unread",
+			},
 			{Name: "concurrent", Label: "Requests in flight", Kind: kindNumber, Unit: "at once"},
 			{Name: "open_tasks", Label: "Open tasks", Kind: kindNumber, Unit: "at once"},
-			{Name: "queue.wait", Label: "Wait for a turn", Kind: kindText, Hint: "Such as 20s, 60s at most.", Empty: "only requests that ask for it wait"},
+			{
+				Name: "queue.wait", Label: "Wait for a turn", Kind: kindText, Hint: "Such as 20s, 60s at most.",
+				Empty: "only requests that ask for it wait",
+			},
 			{Name: "queue.depth", Label: "Waiting requests", Kind: kindNumber, Unit: "at most", Hint: "At each replica.", Empty: "100"},
 			{Name: "share", Label: "Share", Kind: kindNumber, Hint: "Weight among the teams that wait for the same thing, 1 to 1000.", Empty: "1"},
 		}},
-		{Legend: "Rates", Hint: "A bucket of burst units that refills at the rate. The time of a rate is 1s to 1h, a minute if it is empty. Without burst it is the rate.", Folded: true, Fields: rateFields()},
-		{Legend: "Tags", Hint: "Quotas of each value of one tag of the header Sluice-Tag. The tag needs no quotas: its values are kept apart in the ledger.", Folded: true, Fields: tagFields()},
+		{Legend: "Rates", Hint: "A bucket of burst units that refills at the rate. The time of a rate is 1s to 1h, a minute if it is empty. " +
+			"Without burst it is the rate.", Folded: true, Fields: rateFields()},
+		{Legend: "Tags", Hint: "Quotas of each value of one tag of the header Sluice-Tag. The tag needs no quotas: its values are kept apart " +
+			"in the ledger.", Folded: true, Fields: tagFields()},
 		{Legend: "Rules", Folded: true, Fields: []Field{
-			{Name: "rules", Label: "Modes", Kind: kindPairs, Hint: "One a line, such as image.prompt.length: refuse. Modes are refuse, warn and off."},
+			{
+				Name: "rules", Label: "Modes", Kind: kindPairs,
+				Hint: "One a line, such as image.prompt.length: refuse. Modes are refuse, warn and off.",
+			},
 		}},
 	}
 }

@@ -18,11 +18,13 @@ func TestAFormThatIsSavedUnchangedChangesNothing(t *testing.T) {
 		`{"shadow":false}`,
 		`{"shadow":true,"self_service":true}`,
 		`{"rates":{"requests":"none"}}`,
-		`{"rates":{"requests":"none","tokens":{"per":"10s","limit":5,"burst":9}},"quotas":{"images":{"day":"none","month":0},"spend":{"day":1.25}}}`,
+		`{"rates":{"requests":"none","tokens":{"per":"10s","limit":5,"burst":9}},"quotas":{"images":{"day":"none","month":0},` +
+			`"spend":{"day":1.25}}}`,
 		`{"concurrent":"none","open_tasks":3,"share":"none","key_days":"none","queue":{"wait":"none","depth":7}}`,
 		`{"tag_key":"none"}`,
 		`{"tag_key":"project","tag_quotas":{"tokens":{"day":"none"}},"rules":{"image.prompt.length":"off"}}`,
-		`{"models":["*"],"endpoints":["text","other"],"regions":["eu"],"description":"x","members":["a@example.com"],"hooks":"none","alert":[50]}`,
+		`{"models":["*"],"endpoints":["text","other"],"regions":["eu"],"description":"x","members":["a@example.com"],"hooks":"none",` +
+			`"alert":[50]}`,
 	} {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(document), &members); err != nil {
@@ -36,7 +38,8 @@ func TestAFormThatIsSavedUnchangedChangesNothing(t *testing.T) {
 
 // filled is a team's form with its members, and with defaults that restrict.
 func filled(members map[string]json.RawMessage) Form {
-	file, err := teams.Parse([]byte("defaults: {shadow: true, models: [llm-plus*], endpoints: [text], concurrent: 8, rates: {requests: {per: 1m, limit: 600}}, quotas: {images: {day: 5}}}\nteams: []\n"))
+	file, err := teams.Parse([]byte("defaults: {shadow: true, models: [llm-plus*], endpoints: [text], concurrent: 8, rates: {requests: " +
+		"{per: 1m, limit: 600}}, quotas: {images: {day: 5}}}\nteams: []\n"))
 	if err != nil {
 		panic(err)
 	}
@@ -91,7 +94,8 @@ func sorted(t *testing.T, document string) string {
 // TestNoneTakesTheDefaultOfARateAway, and an empty field takes none away.
 func TestNoneTakesTheDefaultOfARateAway(t *testing.T) {
 	kept := map[string]json.RawMessage{"rates": json.RawMessage(`{"requests":"none"}`)}
-	for typed, want := range map[string]string{"none": `{"rates":{"requests":"none"}}`, "": `{}`, "5": `{"rates":{"requests":{"limit":5,"per":"1m"}}}`} {
+	for typed, want := range map[string]string{"none": `{"rates":{"requests":"none"}}`, "": `{}`,
+		"5": `{"rates":{"requests":{"limit":5,"per":"1m"}}}`} {
 		form := filled(kept)
 		form.Typed(url.Values{"rates.requests.limit": {typed}})
 		if got := text(t, form.Members(kept)); got != want {

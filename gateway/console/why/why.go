@@ -48,11 +48,20 @@ func Of(r *recent.Request) Answer {
 		row = allOut
 	case r.Refusal != "":
 	case r.Status == statusClientLeft:
-		return Answer{"The client left before the answer was written.", ClientWay, "Look at the client's own timeout; a repetition with the same Idempotency-Key gets the first answer."}
+		return Answer{
+			"The client left before the answer was written.", ClientWay,
+			"Look at the client's own timeout; a repetition with the same Idempotency-Key gets the first answer.",
+		}
 	case r.Status >= http.StatusInternalServerError:
-		return Answer{fmt.Sprintf("The service answered %d itself; Sluice passed it on unchanged.", r.Status), Service, "Send the request again later. If it goes on, tell the service the id of its answer."}
+		return Answer{
+			fmt.Sprintf("The service answered %d itself; Sluice passed it on unchanged.", r.Status), Service,
+			"Send the request again later. If it goes on, tell the service the id of its answer.",
+		}
 	case r.Status >= http.StatusBadRequest:
-		return Answer{fmt.Sprintf("The service answered %d itself; Sluice passed it on unchanged.", r.Status), Request, "The body of the answer says what the service objects to."}
+		return Answer{
+			fmt.Sprintf("The service answered %d itself; Sluice passed it on unchanged.", r.Status), Request,
+			"The body of the answer says what the service objects to.",
+		}
 	default:
 		return Answer{Sentence: "It was not refused."}
 	}
@@ -92,42 +101,109 @@ type refusal struct {
 }
 
 // allOut is admit/account with status 503; with 429 it is a limit.
-var allOut = refusal{Service, "The service refuses all work of the accounts.", "The client can do nothing about it. Operators: look at Accounts for the reason."}
+var allOut = refusal{
+	Service, "The service refuses all work of the accounts.",
+	"The client can do nothing about it. Operators: look at Accounts for the reason.",
+}
 
 // refusals are the refusals of package gateway; a test compares the two.
 var refusals = map[string]refusal{
-	"serve/stopping":        {Gateway, "The gateway was stopping.", "Send the request again: another replica takes it."},
-	"route/path":            {Request, "There is no such path.", "Look at the base address of the client: it ends in /api/v1, or in /v1 for OpenAI’s interface."},
-	"route/method":          {Request, "The path does not accept this method.", "Look at the header Allow of the answer."},
-	"authenticate/key":      {Request, "No team has this key, or it has ended or was disabled.", "Look at the team’s keys; make a new one, or enable it."},
-	"authenticate/tags":     {Request, "The header Sluice-Tag is not valid.", "Send at most four pairs such as project=alpha."},
-	"authenticate/callback": {Request, "The header Sluice-Callback is not valid.", "Send the id of one of the team’s hooks and a path, such as jobs/shots/42."},
-	"authenticate/endpoint": {Request, "The team may not use this endpoint.", "Use one that the team has, or have an operator add it to the team’s endpoints."},
-	"inspect/large":         {Request, "The body is larger than the gateway accepts.", "Send less, or addresses of pictures in place of their bytes."},
-	"inspect/media":         {Request, "The body’s media type or encoding is not accepted.", "Send JSON in UTF-8, uncompressed."},
-	"inspect/slow":          {ClientWay, "The body did not arrive in time.", "Look at the client’s connection; send a smaller body."},
-	"inspect/body":          {Request, "The body is not one strict JSON object.", "Mend the body at the place that the message names."},
-	"inspect/model":         {Request, "The team, or the key, may not use this model.", "Use a model of the list at /sluice/v1/usage, or have an operator add it."},
-	"inspect/rules":         {Request, "The request breaks rules of the service.", "Mend the fields that the message names. A rule’s mode can be set to warn or off for the team."},
-	"throttle/broken":       {Limit, "The key sent too many broken requests.", "Mend the client: every request in this second would be refused."},
-	"throttle/concurrent":   {Limit, "Too many requests of the team, or the key, were in flight.", "Send again when one has ended, send fewer at once, or wait in turn with Prefer: wait=10."},
-	"throttle/memory":       {Gateway, "The gateway had no memory for the body.", "Send the request again after Retry-After. Operators: SLUICE_BODY_BUDGET."},
-	"admit/idempotency":     {Request, "The Idempotency-Key is in use: for another body, or by a request that still runs.", "Use a new key for a new request; wait for the first attempt."},
-	"admit/never":           {Limit, "The request asks for more than the limit ever lets pass.", "Ask for less, or have the limit raised: waiting does not help."},
-	"admit/rate":            {Limit, "A rate was used up.", "Send again after Retry-After, send more evenly, or wait in turn with Prefer: wait=10."},
-	"admit/open_tasks":      {Limit, "Too many tasks of the team were open.", "Wait for a task to end, cancel one, or have the limit raised."},
-	"admit/account":         {Limit, "The accounts at the service had no room.", "Send again after Retry-After. Operators: look at Accounts."},
-	"admit/quota":           {Limit, "A quota was used up.", "Wait until it resets, or ask for less."},
-	"admit/house":           {Limit, "A quota of all teams together was used up.", "Wait until it resets, or have an operator raise the house’s quota."},
-	"admit/state":           {Gateway, "It was not known what the team has left, because Redis was away.", "Send the request again after Retry-After. Operators: look at /readyz?verbose."},
-	"models/unknown":        {Request, "There is no such model for this team.", "Use a model of the list at /v1/models."},
-	"recall/task":           {Request, "The team has no such task, or it is older than a day.", "Look at the task’s id and at the key: the task belongs to the team that made it."},
-	"recall/state":          {Gateway, "The task’s state could not be read, because Redis was away.", "Poll again after Retry-After. The task runs on."},
-	"recall/wait":           {Service, "The task did not end while its client waited.", "Poll the task: it runs on, and its pictures are kept."},
-	"recall/picture":        {Service, "A picture could not be fetched from the service.", "Fetch it from its address, or ask for addresses in place of bytes."},
-	"forward/unreachable":   {Service, "The service could not be reached; the request was not sent.", "Send the request again. Operators: look at the way to the service."},
-	"forward/key":           {Service, "The service refused the gateway’s own key.", "The client can do nothing about it. Operators: look at SLUICE_UPSTREAM_KEY and at Accounts."},
-	"forward/answer":        {Service, "The service’s answer was lost or cannot be used.", "Whether the service did the work is unknown. Repeat with an Idempotency-Key."},
-	"forward/silent":        {Service, "The service did not answer in time.", "Whether the service did the work is unknown. Repeat with an Idempotency-Key."},
-	"observe/panic":         {Gateway, "The gateway failed.", "Give the request’s id to the gateway’s operators: their log has the cause."},
+	"serve/stopping": {Gateway, "The gateway was stopping.", "Send the request again: another replica takes it."},
+	"route/path": {
+		Request, "There is no such path.",
+		"Look at the base address of the client: it ends in /api/v1, or in /v1 for OpenAI’s interface.",
+	},
+	"route/method": {Request, "The path does not accept this method.", "Look at the header Allow of the answer."},
+	"authenticate/key": {
+		Request, "No team has this key, or it has ended or was disabled.",
+		"Look at the team’s keys; make a new one, or enable it.",
+	},
+	"authenticate/tags": {Request, "The header Sluice-Tag is not valid.", "Send at most four pairs such as project=alpha."},
+	"authenticate/callback": {
+		Request, "The header Sluice-Callback is not valid.",
+		"Send the id of one of the team’s hooks and a path, such as jobs/shots/42.",
+	},
+	"authenticate/endpoint": {
+		Request, "The team may not use this endpoint.",
+		"Use one that the team has, or have an operator add it to the team’s endpoints.",
+	},
+	"inspect/large": {
+		Request, "The body is larger than the gateway accepts.",
+		"Send less, or addresses of pictures in place of their bytes.",
+	},
+	"inspect/media": {Request, "The body’s media type or encoding is not accepted.", "Send JSON in UTF-8, uncompressed."},
+	"inspect/slow":  {ClientWay, "The body did not arrive in time.", "Look at the client’s connection; send a smaller body."},
+	"inspect/body":  {Request, "The body is not one strict JSON object.", "Mend the body at the place that the message names."},
+	"inspect/model": {
+		Request, "The team, or the key, may not use this model.",
+		"Use a model of the list at /sluice/v1/usage, or have an operator add it.",
+	},
+	"inspect/rules": {
+		Request, "The request breaks rules of the service.",
+		"Mend the fields that the message names. A rule’s mode can be set to warn or off for the team.",
+	},
+	"throttle/broken": {
+		Limit, "The key sent too many broken requests.",
+		"Mend the client: every request in this second would be refused.",
+	},
+	"throttle/concurrent": {
+		Limit, "Too many requests of the team, or the key, were in flight.",
+		"Send again when one has ended, send fewer at once, or wait in turn with Prefer: wait=10.",
+	},
+	"throttle/memory": {
+		Gateway, "The gateway had no memory for the body.",
+		"Send the request again after Retry-After. Operators: SLUICE_BODY_BUDGET.",
+	},
+	"admit/idempotency": {
+		Request, "The Idempotency-Key is in use: for another body, or by a request that still runs.",
+		"Use a new key for a new request; wait for the first attempt.",
+	},
+	"admit/never": {
+		Limit, "The request asks for more than the limit ever lets pass.",
+		"Ask for less, or have the limit raised: waiting does not help.",
+	},
+	"admit/rate": {Limit, "A rate was used up.", "Send again after Retry-After, send more evenly, or wait in turn with Prefer: " +
+		"wait=10."},
+	"admit/open_tasks": {Limit, "Too many tasks of the team were open.", "Wait for a task to end, cancel one, or have the limit raised."},
+	"admit/account":    {Limit, "The accounts at the service had no room.", "Send again after Retry-After. Operators: look at Accounts."},
+	"admit/quota":      {Limit, "A quota was used up.", "Wait until it resets, or ask for less."},
+	"admit/house": {
+		Limit, "A quota of all teams together was used up.",
+		"Wait until it resets, or have an operator raise the house’s quota.",
+	},
+	"admit/state": {
+		Gateway, "It was not known what the team has left, because Redis was away.",
+		"Send the request again after Retry-After. Operators: look at /readyz?verbose.",
+	},
+	"models/unknown": {Request, "There is no such model for this team.", "Use a model of the list at /v1/models."},
+	"recall/task": {
+		Request, "The team has no such task, or it is older than a day.",
+		"Look at the task’s id and at the key: the task belongs to the team that made it.",
+	},
+	"recall/state": {
+		Gateway, "The task’s state could not be read, because Redis was away.",
+		"Poll again after Retry-After. The task runs on.",
+	},
+	"recall/wait": {Service, "The task did not end while its client waited.", "Poll the task: it runs on, and its pictures are kept."},
+	"recall/picture": {
+		Service, "A picture could not be fetched from the service.",
+		"Fetch it from its address, or ask for addresses in place of bytes.",
+	},
+	"forward/unreachable": {
+		Service, "The service could not be reached; the request was not sent.",
+		"Send the request again. Operators: look at the way to the service.",
+	},
+	"forward/key": {
+		Service, "The service refused the gateway’s own key.",
+		"The client can do nothing about it. Operators: look at SLUICE_UPSTREAM_KEY and at Accounts.",
+	},
+	"forward/answer": {
+		Service, "The service’s answer was lost or cannot be used.",
+		"Whether the service did the work is unknown. Repeat with an Idempotency-Key.",
+	},
+	"forward/silent": {
+		Service, "The service did not answer in time.",
+		"Whether the service did the work is unknown. Repeat with an Idempotency-Key.",
+	},
+	"observe/panic": {Gateway, "The gateway failed.", "Give the request’s id to the gateway’s operators: their log has the cause."},
 }

@@ -70,7 +70,8 @@ func TestTheAdviceFitsTheQuota(t *testing.T) {
 		r := recent.Request{Status: 429, Refusal: "admit/quota"}
 		r.Limit.Scope, r.Limit.Per = tt.scope, tt.per
 		got := Of(&r).Advice
-		if !strings.HasPrefix(got, "Wait until it resets, ask for less, or ") || !strings.Contains(got, tt.advice) || strings.Contains(got, cmp.Or(tt.not, "\x00")) {
+		if !strings.HasPrefix(got, "Wait until it resets, ask for less, or ") || !strings.Contains(got, tt.advice) ||
+			strings.Contains(got, cmp.Or(tt.not, "\x00")) {
 			t.Errorf("%s, %s: %s", tt.scope, tt.per, got)
 		}
 	}

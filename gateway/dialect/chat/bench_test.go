@@ -10,8 +10,14 @@ import (
 )
 
 // kilobyte is a chat request of about 1 KB, as an agent sends it.
-var kilobyte = []byte(`{"messages":[{"role":"system","content":"You answer in one sentence, and you never guess."},{"role":"user","content":"` +
-	strings.Repeat("What is a sluice, and who keeps it? ", 8) + `"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"level","arguments":"{\"river\":1}"}}]},{"role":"tool","tool_call_id":"call_1","content":"3.20"}],"model":"gpt-4o","temperature":0.7,"top_p":0.9,"max_completion_tokens":512,"tools":[{"type":"function","function":{"name":"level","description":"The level of a river.","parameters":{"type":"object","properties":{"river":{"type":"integer"}},"required":["river"]}}}],"stream":true,"stream_options":{"include_usage":true},"user":"u-1"}`)
+var kilobyte = []byte(`{"messages":[{"role":"system","content":"You answer in one sentence, and you never guess."},{"role":"user",` +
+	`"content":"` +
+	strings.Repeat("What is a sluice, and who keeps it? ", 8) +
+	`"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"level",` +
+	`"arguments":"{\"river\":1}"}}]},{"role":"tool","tool_call_id":"call_1","content":"3.20"}],"model":"gpt-4o","temperature":0.7,` +
+	`"top_p":0.9,"max_completion_tokens":512,"tools":[{"type":"function","function":{"name":"level","description":"The level of a river.",` +
+	`"parameters":{"type":"object","properties":{"river":{"type":"integer"}},"required":["river"]}}}],"stream":true,` +
+	`"stream_options":{"include_usage":true},"user":"u-1"}`)
 
 func BenchmarkChat(b *testing.B) {
 	b.SetBytes(int64(len(kilobyte)))
@@ -25,7 +31,8 @@ func BenchmarkChat(b *testing.B) {
 
 // BenchmarkPicture is a chat with a picture of 8 MB.
 func BenchmarkPicture(b *testing.B) {
-	body := []byte(`{"model":"llm-vl","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + strings.Repeat("A", 8<<20) + `"}}]}]}`)
+	body := []byte(`{"model":"llm-vl","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` +
+		strings.Repeat("A", 8<<20) + `"}}]}]}`)
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -36,7 +43,9 @@ func BenchmarkPicture(b *testing.B) {
 }
 
 func BenchmarkCompletion(b *testing.B) {
-	native := []byte(`{"output":{"choices":[{"message":{"content":"` + strings.Repeat("A sluice is a gate. ", 40) + `","role":"assistant"},"finish_reason":"stop"}]},"usage":{"total_tokens":21,"input_tokens":9,"output_tokens":12,"prompt_tokens_details":{"cached_tokens":0}},"request_id":"7a2f3c51"}`)
+	native := []byte(`{"output":{"choices":[{"message":{"content":"` + strings.Repeat("A sluice is a gate. ", 40) +
+		`","role":"assistant"},"finish_reason":"stop"}]},"usage":{"total_tokens":21,"input_tokens":9,"output_tokens":12,` +
+		`"prompt_tokens_details":{"cached_tokens":0}},"request_id":"7a2f3c51"}`)
 	dst, in := make([]byte, 0, 4<<10), begun(false)
 	b.SetBytes(int64(len(native)))
 	b.ReportAllocs()
@@ -48,7 +57,9 @@ func BenchmarkCompletion(b *testing.B) {
 }
 
 // frame is one frame of a stream, as the service sends it.
-var frame = dialecttest.Frames(`{"output":{"choices":[{"message":{"content":" and the keeper","role":"assistant"},"finish_reason":"null"}]},"usage":{"total_tokens":33,"input_tokens":9,"output_tokens":24,"prompt_tokens_details":{"cached_tokens":0}},"request_id":"7a2f3c51-6a0e-9d83-8f0b-0d6f1f5f4c1e"}`)
+var frame = dialecttest.Frames(`{"output":{"choices":[{"message":{"content":" and the keeper","role":"assistant"},` +
+	`"finish_reason":"null"}]},"usage":{"total_tokens":33,"input_tokens":9,"output_tokens":24,` +
+	`"prompt_tokens_details":{"cached_tokens":0}},"request_id":"7a2f3c51-6a0e-9d83-8f0b-0d6f1f5f4c1e"}`)
 
 func BenchmarkFrame(b *testing.B) {
 	s := begunStream()

@@ -155,7 +155,8 @@ func TestGeneratedChats(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		if text := `{"model":"llm-max","input":{"messages":[{"role":"user","content":"Hi"}]},"parameters":{"result_format":"message"` + want.String() + "}}"; string(got.Body) != text {
+		if text := `{"model":"llm-max","input":{"messages":[{"role":"user","content":"Hi"}]},"parameters":{"result_format":"message"` +
+			want.String() + "}}"; string(got.Body) != text {
 			r.Fatalf("%s, want %s", got.Body, text)
 		}
 		dialecttest.MustBeJSON(t, got.Body)
@@ -177,14 +178,18 @@ func TestMessageRefusals(t *testing.T) {
 		{"content that is an object", `{"role":"user","content":{"type":"text","text":"a"}}`, "messages[1].content"},
 		{"a part that is no object", `{"role":"user","content":["a"]}`, "messages[1].content[0]"},
 		{"a part without a type", `{"role":"user","content":[{"text":"a"}]}`, "messages[1].content[0].type"},
-		{"a recording in a part", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"input_audio","input_audio":{}}]}`, "messages[1].content[1].type"},
+		{"a recording in a part", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"input_audio","input_audio":{}}]}`,
+			"messages[1].content[1].type"},
 		{"a file in a part", `{"role":"user","content":[{"type":"file","file":{}}]}`, "messages[1].content[0].type"},
 		{"a refusal in a part", `{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}`, "messages[1].content[0].type"},
 		{"a text part without a text", `{"role":"user","content":[{"type":"text","text":null}]}`, "messages[1].content[0].text"},
-		{"a picture without an address", `{"role":"user","content":[{"type":"image_url","image_url":{"detail":"low"}}]}`, "messages[1].content[0].image_url"},
-		{"a picture that is a word", `{"role":"user","content":[{"type":"image_url","image_url":"https://a.example/1.png"}]}`, "messages[1].content[0].image_url"},
+		{"a picture without an address", `{"role":"user","content":[{"type":"image_url","image_url":{"detail":"low"}}]}`,
+			"messages[1].content[0].image_url"},
+		{"a picture that is a word", `{"role":"user","content":[{"type":"image_url","image_url":"https://a.example/1.png"}]}`,
+			"messages[1].content[0].image_url"},
 		{"a part with a member twice", `{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}`, "messages[1].content[0].text"},
-		{"the service's own member", `{"role":"user","content":[{"type":"image_url","image_url":{"url":"a"},"image":"b"}]}`, "messages[1].content[0].image"},
+		{"the service's own member", `{"role":"user","content":[{"type":"image_url","image_url":{"url":"a"},"image":"b"}]}`,
+			"messages[1].content[0].image"},
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			mustRefuse(t, `{"model":"llm-max","messages":[{"role":"system","content":"Be brief."},`+c.message+`]}`, c.param)
@@ -212,7 +217,8 @@ func TestAnyToolIsRequired(t *testing.T) {
 		{"one tool, behind the choice", `"tool_choice":"required","tools":[` + level + `]`, forced, false},
 		{"several tools", `"tools":[` + level + `,` + tide + `],"tool_choice":"required"`, auto, true},
 		{"one tool, and the model thinks", `"tools":[` + level + `],"tool_choice":"required","reasoning_effort":"low"`, auto, true},
-		{"one tool, and it thinks by the service's own switch", `"tools":[` + level + `],"tool_choice":"required","enable_thinking":true`, auto, true},
+		{"one tool, and it thinks by the service's own switch", `"tools":[` + level + `],"tool_choice":"required","enable_thinking":true`, auto,
+			true},
 		{"one tool, and it does not think", `"tools":[` + level + `],"tool_choice":"required","reasoning_effort":"none"`, forced, false},
 	} {
 		r, err := Read([]byte(`{"model":"llm-max","messages":[{"role":"user","content":"Hi"}],`+c.members+`}`), dialecttest.Models)

@@ -37,14 +37,18 @@ func TestFrameMode(t *testing.T) {
 		{"growing blanks", []string{" ", "  ", "    ", "        ", "x"}, strings.Repeat(" ", 15) + "x"},
 		{"numbers that grow", []string{"1", "12", "123", " are", " numbers"}, "112123 are numbers"},
 		{"a repetition that is revised", []string{longText[:20], longText[:40], longText[:50], "x"}, longText[:50] + "x"},
-		{"a character that comes in two parts", []string{longText[:20], longText[:40], longText, longText + "\ufffd", longText + "😀 a", longText + "😀 a b"}, longText + "\ufffd a b"},
-		{"several that change", []string{longText[:20], longText[:40], longText, longText + "é\n\ufffd", longText + "e\t😀!"}, longText + "é\n\ufffd!"},
+		{"a character that comes in two parts", []string{longText[:20], longText[:40], longText, longText + "\ufffd", longText + "😀 a",
+			longText + "😀 a b"}, longText + "\ufffd a b"},
+		{"several that change", []string{longText[:20], longText[:40], longText, longText + "é\n\ufffd", longText + "e\t😀!"},
+			longText + "é\n\ufffd!"},
 		{"too many that change", []string{longText[:20], longText[:40], longText, longText + "12345", "abc"}, longText + "12345abc"},
 		{"half a character first", []string{"\ufffd", "😀", "😀 Hello", "😀 Hello there"}, "\ufffd Hello there"},
 		{"half a character before the proof", []string{"Hi \ufffd", "Hi 😀", "Hi 😀, how", "Hi 😀, how are you?"}, "Hi \ufffd, how are you?"},
-		{"half a character before a proof", []string{"Hi \ufffd", "Hi 😀", "Hi 😀" + longText, "Hi 😀" + longText + "!", "x"}, "Hi \ufffd" + longText + "!x"},
+		{"half a character before a proof", []string{"Hi \ufffd", "Hi 😀", "Hi 😀" + longText, "Hi 😀" + longText + "!", "x"},
+			"Hi \ufffd" + longText + "!x"},
 		{"half a character and nothing more", []string{"\ufffd", "😀"}, "\ufffd😀"},
-		{"half a character behind an escape", []string{`\`, `\` + "\ufffd", `\` + "é", `\` + "é" + longText, `\` + "é" + longText + "!"}, `\` + "\ufffd" + longText + "!"},
+		{"half a character behind an escape", []string{`\`, `\` + "\ufffd", `\` + "é", `\` + "é" + longText, `\` + "é" + longText + "!"},
+			`\` + "\ufffd" + longText + "!"},
 		{"increments of half characters", []string{"\ufffd", "\ufffd", " a", " b"}, "\ufffd\ufffd a b"},
 		{"increments behind half a character", []string{"a\ufffd", "b", "c"}, "a\ufffdbc"},
 		{"a repetition that shrinks", []string{longText[:20], longText[:40], longText[:50], longText[:40], longText}, longText},
@@ -77,7 +81,8 @@ func TestFrameModeIsThatOfTheStream(t *testing.T) {
 		want   string
 	}{
 		{"half a character first", longText, []string{"\ufffd", "😀", "😀 Hello", "😀 Hello there"}, "\ufffd Hello there"},
-		{"half a character behind a text", longText, []string{longText[:44] + "\ufffd", longText[:44] + "é", longText[:44] + "é!"}, longText[:44] + "\ufffd!"},
+		{"half a character behind a text", longText, []string{longText[:44] + "\ufffd", longText[:44] + "é", longText[:44] + "é!"},
+			longText[:44] + "\ufffd!"},
 		{"a last character that changes", longText, []string{"Yes ", "Yes,", "Yes, sir"}, "Yes  sir"},
 		{"a text that is no repetition", "", []string{"Yes", ", ", "sir"}, "Yes, sir"},
 	} {
@@ -87,7 +92,8 @@ func TestFrameModeIsThatOfTheStream(t *testing.T) {
 				documents = append(documents, strings.Replace(dialecttest.Frame(text, "null"), `"content"`, `"reasoning_content"`, 1))
 			}
 			for _, text := range c.texts {
-				documents = append(documents, strings.Replace(dialecttest.Frame(text, "null"), `"role"`, `"reasoning_content":"`+c.beside+`","role"`, 1))
+				documents = append(documents, strings.Replace(dialecttest.Frame(text, "null"), `"role"`, `"reasoning_content":"`+c.beside+`","role"`,
+					1))
 			}
 			out, err := translated(dialecttest.Frames(append(documents, dialecttest.Frame("", "stop"))...), 1<<30)
 			if d := decodeStream(t, out); err != nil || d.choices[0].content != c.want || d.choices[0].reasoning != longText {
@@ -118,8 +124,10 @@ func TestNothingWaitsLong(t *testing.T) {
 // TestCallsOfRepeatedFrames: a call's id, type and name are sent once, because clients join them.
 func TestCallsOfRepeatedFrames(t *testing.T) {
 	frame := func(arguments, finish string) string {
-		return `{"output":{"choices":[{"message":{"content":"","tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"f","arguments":"` +
-			arguments + `"}},{"index":1,"id":"call_2","type":"function","function":{"name":"g","arguments":"{}"}}]},"finish_reason":"` + finish + `"}]}}`
+		return `{"output":{"choices":[{"message":{"content":"","tool_calls":[{"index":0,"id":"call_1","type":"function",` +
+			`"function":{"name":"f","arguments":"` +
+			arguments + `"}},{"index":1,"id":"call_2","type":"function","function":{"name":"g","arguments":"{}"}}]},"finish_reason":"` +
+			finish + `"}]}}`
 	}
 	out, err := translated(dialecttest.Frames(frame(`{\"a`, "null"), frame(`{\"a\":`, "null"), frame(`{\"a\":1}`, "tool_calls")), 1<<30)
 	want := []addedCall{{"call_1", "function", "f", `{"a":1}`}, {"call_2", "function", "g", "{}"}}
@@ -131,7 +139,8 @@ func TestCallsOfRepeatedFrames(t *testing.T) {
 // TestCallsWithoutAnIndex: a call with another id is another call, and one without an id continues the call before.
 func TestCallsWithoutAnIndex(t *testing.T) {
 	frame := func(finish string, calls ...string) string {
-		return `{"output":{"choices":[{"message":{"content":"","tool_calls":[` + strings.Join(calls, ",") + `]},"finish_reason":"` + finish + `"}]}}`
+		return `{"output":{"choices":[{"message":{"content":"","tool_calls":[` + strings.Join(calls, ",") + `]},"finish_reason":"` +
+			finish + `"}]}}`
 	}
 	call := func(id, name, arguments string) string {
 		return `{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":"` + arguments + `"}}`
@@ -149,7 +158,8 @@ func TestCallsWithoutAnIndex(t *testing.T) {
 		"whole calls": {frame("null", call("a", "f", `{\"x\":1}`)), frame("null", call("b", "g", `{\"y\":2}`)), frame("tool_calls")},
 		"repetition": {
 			frame("null", call("a", "f", `{\"x\":`)), frame("null", call("a", "f", `{\"x\":1}`)),
-			frame("null", call("a", "f", `{\"x\":1}`), call("b", "g", `{\"y\"`)), frame("tool_calls", call("a", "f", `{\"x\":1}`), call("b", "g", `{\"y\":2}`)),
+			frame("null", call("a", "f", `{\"x\":1}`), call("b", "g", `{\"y\"`)),
+			frame("tool_calls", call("a", "f", `{\"x\":1}`), call("b", "g", `{\"y\":2}`)),
 		},
 		"both in one frame": {frame("tool_calls", call("a", "f", `{\"x\":1}`), call("b", "g", `{\"y\":2}`))},
 	} {
@@ -168,9 +178,11 @@ func TestRepetitionBesideANewCall(t *testing.T) {
 	call := func(arguments string) string {
 		return `{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"` + arguments + `"}}`
 	}
-	out, err := translated(dialecttest.Frames(frame("", "null"), frame(call(""), "null"), frame(call("{}"), "null"), frame(call("{}"), "tool_calls")), 1<<30)
+	out, err := translated(dialecttest.Frames(frame("", "null"), frame(call(""), "null"), frame(call("{}"), "null"),
+		frame(call("{}"), "tool_calls")), 1<<30)
 	d := decodeStream(t, out)
-	if got := d.choices[0]; err != nil || got.content != "Let me look." || !slices.Equal(got.calls, []addedCall{{"a", "function", "f", "{}"}}) {
+	if got := d.choices[0]; err != nil || got.content != "Let me look." ||
+		!slices.Equal(got.calls, []addedCall{{"a", "function", "f", "{}"}}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -110,7 +110,8 @@ func textFrames(contents, reasonings []string, repeats, older, lastAlone bool) (
 			documents = append(documents, fmt.Sprintf(`{"output":{"text":%s,"finish_reason":%q}}`, c, finish))
 			return
 		}
-		documents = append(documents, fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%s,"reasoning_content":%s},"finish_reason":%q}]}}`, c, r, finish))
+		documents = append(documents, fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%s,"reasoning_content":%s},`+
+			`"finish_reason":%q}]}}`, c, r, finish))
 	}
 	all := len(contents) + len(reasonings)
 	for i := range all {

@@ -18,8 +18,8 @@ func TestBodiesTakeNoMultipleOfTheirMemory(t *testing.T) {
 		body string
 		most int // bytes that may be allocated
 	}{
-		"one long message":              {`{"model":"llm-max","messages":[{"role":"user","content":"` + strings.Repeat("x", length) + `"}]}`, length * 5 / 4},
-		"messages that are none":        {begin + strings.Repeat(",0", length/2) + `]}`, length * 5 / 4},
+		"one long message": {`{"model":"llm-max","messages":[{"role":"user","content":"` + strings.Repeat("x", length) + `"}]}`,
+			length * 5 / 4}, "messages that are none": {begin + strings.Repeat(",0", length/2) + `]}`, length * 5 / 4},
 		"messages with a role alone":    {begin + strings.Repeat(`,{"role":"user"}`, length/16) + `]}`, length * 5 / 4},
 		"no end":                        {begin + strings.Repeat(`,{"role":"user"}`, length/16), length / 8},
 		"another document after it":     {begin + strings.Repeat(",0", length/2) + `]}{}`, length / 8},
@@ -41,7 +41,8 @@ func TestBodiesTakeNoMultipleOfTheirMemory(t *testing.T) {
 
 // TestTranslationsHoldNoPartOfTheBody: the body's memory is lent to another request once it is translated.
 func TestTranslationsHoldNoPartOfTheBody(t *testing.T) {
-	chat := `{"model":"llm-max","top_k":[7],"messages":[{"role":"user","name":"bob","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"https://a.example/b.png"},"min_pixels":9}]}],"stream":true}`
+	chat := `{"model":"llm-max","top_k":[7],"messages":[{"role":"user","name":"bob","content":[{"type":"text","text":"x"},` +
+		`{"type":"image_url","image_url":{"url":"https://a.example/b.png"},"min_pixels":9}]}],"stream":true}`
 	for story, translate := range map[string]func(text func(string) []byte) (*conversation.Request, error){
 		"a chat": func(text func(string) []byte) (*conversation.Request, error) {
 			return Read(text(chat), dialecttest.Models)

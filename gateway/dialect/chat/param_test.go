@@ -42,8 +42,9 @@ func TestPassagesKeepTheRules(t *testing.T) { dialecttest.KeepRules(t, "chats", 
 // TestFindingsAreMappedBack: a rule names the service's field, and the client reads the name of its own member.
 func TestFindingsAreMappedBack(t *testing.T) {
 	for member, param := range map[string]string{
-		`"top_p":5`: "top_p", `"n":9`: "n", `"tools":[{"type":"custom"}]`: "tools[0].type", `"response_format":{"type":"xml"}`: "response_format.type",
-		`"stop":[1,"a"]`: "stop[0]", `"max_completion_tokens":0`: "max_completion_tokens", `"seed":-1`: "seed",
+		`"top_p":5`: "top_p", `"n":9`: "n", `"tools":[{"type":"custom"}]`: "tools[0].type",
+		`"response_format":{"type":"xml"}`: "response_format.type",
+		`"stop":[1,"a"]`:                   "stop[0]", `"max_completion_tokens":0`: "max_completion_tokens", `"seed":-1`: "seed",
 	} {
 		r, err := Read([]byte(`{"model":"llm-max","messages":[{"role":"user","content":"Hi"}],`+member+`}`), dialecttest.Models)
 		if err != nil {

@@ -12,24 +12,34 @@ import (
 
 // usualEvent is an event with a text and a usage.
 func usualEvent(id int, text string) string {
-	return fmt.Sprintf("id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":%q,\"reasoning_content\":\"\",\"role\":\"assistant\"},\"index\":0,\"finish_reason\":\"null\"}]},\"usage\":{\"output_tokens\":%d},\"request_id\":\"7f3c\"}\n\n", id, text, id)
+	return fmt.Sprintf(
+		"id:%d\nevent:result\n:HTTP_STATUS/200\ndata:{\"output\":{\"choices\":[{\"message\":{\"content\":%q,\"reasoning_content\":\"\",\"role\":\"assistant\"},\"index\":0,\"finish_reason\":\"null\"}]},\"usage\":{\"output_tokens\":%d},\"request_id\":\"7f3c\"}\n\n", id, text, id)
 }
 
 // unusual are changes of a usual event with the number 7 and the text c.
 var unusual = [][2]string{
-	{`"c"`, `"\x"`}, {`"c"`, `"\ud83d"`}, {`"c"`, "\"\xff\""}, {`"c"`, "\"\n\""}, {`"c"`, `"c","code":"x"`}, {`"c"`, `"x","content":"c"`}, {`"c"`, `"c","content":null`}, {`"c"`, `null`},
-	{`"c"`, `["c"]`}, {`"c"`, `[{"text":"c"},{"text":"x"}]`}, {`"c"`, `[{"text":"x"},{"text":"c"}]`}, {`"c"`, `[{"image":"c"}]`}, {`"c"`, `"c","tool_calls":[]`}, {`""`, `"x"`},
-	{`"c"`, `"c","tool_calls":[{"id":"x","function":{"name":"f","arguments":"{}"}}]`}, {`"choices"`, `"text":"c","choices"`}, {`}]}`, `}],"text":"x"}`},
+	{`"c"`, `"\x"`}, {`"c"`, `"\ud83d"`}, {`"c"`, "\"\xff\""}, {`"c"`, "\"\n\""}, {`"c"`, `"c","code":"x"`}, {`"c"`, `"x","content":"c"`},
+	{`"c"`, `"c","content":null`}, {`"c"`, `null`},
+	{`"c"`, `["c"]`}, {`"c"`, `[{"text":"c"},{"text":"x"}]`}, {`"c"`, `[{"text":"x"},{"text":"c"}]`}, {`"c"`, `[{"image":"c"}]`},
+	{`"c"`, `"c","tool_calls":[]`}, {`""`, `"x"`},
+	{`"c"`, `"c","tool_calls":[{"id":"x","function":{"name":"f","arguments":"{}"}}]`}, {`"choices"`, `"text":"c","choices"`},
+	{`}]}`, `}],"text":"x"}`},
 	{`}]}`, `},{"index":1,"message":{"content":""}}]}`}, {`[{"m`, `[{"index":1,"message":{"content":""}},{"m`}, {`"index":0`, `"index":1`},
 	{`"content":"c","reasoning_content":"","role":"assistant"},"index":0,"finish_reason":"null"}]`, `"content":"x"}}],"text":"c"`},
 	{`}]}`, `},{"index":1,"message":{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}}]}`},
 	{`"null"`, `"stop"`}, {`"null"`, `null`}, {`"null"`, `"null","logprobs":{"content":[{"token":"c"}]}`},
-	{`{"output_tokens":7}`, `{"output_tokens":07}`}, {`{"output_tokens":7}`, "{\n\"output_tokens\":7}"}, {`{"output_tokens":7}`, "{\r\"output_tokens\":7}"}, {`{"output_tokens":7}`, `7`}, {`{"output_tokens":7}`, `null`},
-	{`{"output_tokens":7}`, `{"output_tokens":7,"output_tokens_details":{"reasoning_tokens":1}}`}, {`,"usage":{"output_tokens":7}`, ``}, {`"usage":`, `"usage":{},"usage":`},
-	{`{"output":`, `{"usage":{"output_tokens":8},"output":`}, {`"usage":{"output_tokens":7},`, ``}, {`"request_id":"7f3c"`, `"request_id":"7f3d"`},
-	{`"7f3c"}`, `"7f3c"`}, {`"7f3c"}`, `"7f3c"}}`}, {`"7f3c"}`, `"7f3c"} `}, {`"7f3c"}`, "\"7f3c\"}\r"}, {"\n", "\r\n"}, {"\n", "\r"}, {"}\n\n", "}\n"}, {"\n\n", "\n\n\n"},
-	{"id:7", "id:x"}, {"id:7", "id"}, {"id:7\n", ""}, {"id:7", "id: 7"}, {"id:7", "id:\nid:7"}, {"id:7", "event:error\nid:7"}, {"result", "error"}, {"/200", "/429"},
-	{"data:", "data:{\"output\":{}}\ndata:"}, {"data:", ":data:{\"output\":{\"choices\":[{\"message\":{\"content\":\"x\"}}]}}\ndata:"}, {"data:", "retry:1\ndata:"}, {"data:", "event:error\ndata:"}, {"data:", ":HTTP_STATUS/429\ndata:"},
+	{`{"output_tokens":7}`, `{"output_tokens":07}`}, {`{"output_tokens":7}`, "{\n\"output_tokens\":7}"},
+	{`{"output_tokens":7}`, "{\r\"output_tokens\":7}"}, {`{"output_tokens":7}`, `7`}, {`{"output_tokens":7}`, `null`},
+	{`{"output_tokens":7}`, `{"output_tokens":7,"output_tokens_details":{"reasoning_tokens":1}}`}, {`,"usage":{"output_tokens":7}`, ``},
+	{`"usage":`, `"usage":{},"usage":`},
+	{`{"output":`, `{"usage":{"output_tokens":8},"output":`}, {`"usage":{"output_tokens":7},`, ``},
+	{`"request_id":"7f3c"`, `"request_id":"7f3d"`},
+	{`"7f3c"}`, `"7f3c"`}, {`"7f3c"}`, `"7f3c"}}`}, {`"7f3c"}`, `"7f3c"} `}, {`"7f3c"}`, "\"7f3c\"}\r"}, {"\n", "\r\n"}, {"\n", "\r"},
+	{"}\n\n", "}\n"}, {"\n\n", "\n\n\n"},
+	{"id:7", "id:x"}, {"id:7", "id"}, {"id:7\n", ""}, {"id:7", "id: 7"}, {"id:7", "id:\nid:7"}, {"id:7", "event:error\nid:7"},
+	{"result", "error"}, {"/200", "/429"},
+	{"data:", "data:{\"output\":{}}\ndata:"}, {"data:", ":data:{\"output\":{\"choices\":[{\"message\":{\"content\":\"x\"}}]}}\ndata:"},
+	{"data:", "retry:1\ndata:"}, {"data:", "event:error\ndata:"}, {"data:", ":HTTP_STATUS/429\ndata:"},
 	{"\n\n", "\nid:8\n\n"}, {"data:", "data"}, {"data:", "xdata:"}, {"data:", "\xef\xbb\xbfdata:"},
 }
 

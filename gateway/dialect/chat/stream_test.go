@@ -163,7 +163,8 @@ func TestFailures(t *testing.T) {
 		{"at first", failure, 429, ""},
 		{"after a frame without content", string(dialecttest.Frames(dialecttest.Frame("", "null"))) + failure, 429, ""},
 		{"after content", string(dialecttest.Frames(dialecttest.Frame("a", "null"))) + failure, 0, "rate_limit_error"},
-		{"after frames that wait", string(dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("ab", "null"))) + failure, 0, "rate_limit_error"},
+		{"after frames that wait", string(dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("ab", "null"))) + failure, 0,
+			"rate_limit_error"},
 		{"without a word for it", "data:{\"code\":\"InternalError\",\"message\":\"m\"}\n\n", 500, ""},
 		{"with a status that is none", "event:error\n:HTTP_STATUS/200\ndata:{\"code\":\"InternalError\"}\n\n", 500, ""},
 		{"a status of another frame", ":HTTP_STATUS/404\n\nevent:error\ndata:{}\n\n", 500, ""},
@@ -172,14 +173,19 @@ func TestFailures(t *testing.T) {
 		{"no frames", "", 502, ""},
 		{"frames without choices", string(dialecttest.Frames(`{"output":{},"usage":{"input_tokens":1}}`)), 502, ""},
 		{"no finish", string(dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("b", "null"))), 0, "server_error"},
-		{"no finish, and frames that wait", string(dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("ab", "null"))), 0, "server_error"},
-		{"no finish of one choice", string(dialecttest.Frames(`{"output":{"choices":[{"message":{"content":"a"},"finish_reason":"stop"},{"message":{"content":"b"},"finish_reason":"null"}]}}`)), 0, "server_error"},
-		{"more after an error", string(dialecttest.Frames(dialecttest.Frame("a", "null"))) + failure + string(dialecttest.Frames(dialecttest.Frame("b", "stop"))), 0, "rate_limit_error"},
+		{"no finish, and frames that wait", string(dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("ab", "null"))), 0,
+			"server_error"},
+		{"no finish of one choice",
+			string(dialecttest.Frames(`{"output":{"choices":[{"message":{"content":"a"},"finish_reason":"stop"},{"message":{"content":"b"},` +
+				`"finish_reason":"null"}]}}`)), 0, "server_error"},
+		{"more after an error", string(dialecttest.Frames(dialecttest.Frame("a", "null"))) + failure +
+			string(dialecttest.Frames(dialecttest.Frame("b", "stop"))), 0, "rate_limit_error"},
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			out, err := translated([]byte(c.native), 50)
 			if c.status != 0 {
-				if r, ok := err.(*conversation.Refusal); !ok || r.Status != c.status || len(out) > 0 { //nolint:errorlint // that it is bare is the contract
+				r, ok := err.(*conversation.Refusal) //nolint:errorlint // that it is bare is the contract
+				if !ok || r.Status != c.status || len(out) > 0 {
 					t.Errorf("%v after %q, want a refusal of %d", err, out, c.status)
 				}
 				return
@@ -215,7 +221,8 @@ func TestLogprobsOfRepeatedFrames(t *testing.T) {
 		return fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%q},"finish_reason":%q,"logprobs":{"content":[%s]}}]}}`,
 			text, finish, strings.TrimSuffix(strings.Repeat(`{"token":"t"},`, tokens), ","))
 	}
-	out, err := translated(dialecttest.Frames(frame("a", 1, "null"), frame("ab", 2, "null"), frame("abc", 3, "null"), frame("abc", 3, "stop")), 1<<30)
+	out, err := translated(dialecttest.Frames(frame("a", 1, "null"), frame("ab", 2, "null"), frame("abc", 3, "null"),
+		frame("abc", 3, "stop")), 1<<30)
 	if d := decodeStream(t, out); err != nil || d.choices[0].tokens != 3 || d.choices[0].content != "abc" {
 		t.Errorf("%s, %v", out, err)
 	}

@@ -171,7 +171,8 @@ var families = policy.Families{
 func Judged(t *testing.T, r *conversation.Request) policy.Verdict {
 	t.Helper()
 	call := policy.Call{Endpoint: map[string]policy.Endpoint{
-		conversation.TextPath: policy.EndpointText, conversation.MultimodalPath: policy.EndpointMultimodal, conversation.ImagePath: policy.EndpointImage,
+		conversation.TextPath: policy.EndpointText, conversation.MultimodalPath: policy.EndpointMultimodal,
+		conversation.ImagePath: policy.EndpointImage,
 	}[r.Path]}
 	if r.Async {
 		call.Async = []string{"enable"}

@@ -125,7 +125,8 @@ func Sane(t *testing.T, r *conversation.Request, err error) {
 	if _, streamed := native.Parameters["incremental_output"]; streamed != r.Stream {
 		t.Fatalf("stream %t: %s", r.Stream, r.Body)
 	}
-	if r.Path != conversation.TextPath && r.Path != conversation.MultimodalPath || r.Async || !bytes.Contains(r.Body, []byte(`"result_format":"message"`)) {
+	if r.Path != conversation.TextPath && r.Path != conversation.MultimodalPath || r.Async ||
+		!bytes.Contains(r.Body, []byte(`"result_format":"message"`)) {
 		t.Fatalf("%s, async %t: %s", r.Path, r.Async, r.Body)
 	}
 }

@@ -107,7 +107,8 @@ func (b *block) say(d *conversation.Draft) error {
 		d.Text(b.text, nil)
 		return nil
 	default:
-		return conversation.BadRequest("type", "Blocks of the type %q are not supported here; text, image, tool_use of the assistant, tool_result of the user, "+
+		return conversation.BadRequest("type", "Blocks of the type %q are not supported here; text, image, tool_use of the assistant, "+
+			"tool_result of the user, "+
 			"thinking and redacted_thinking are.", conversation.Brief(word))
 	}
 }

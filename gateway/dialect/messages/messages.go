@@ -146,7 +146,8 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 	}
 	if q.format != nil {
 		d.Made("response_format", func(dst []byte) []byte {
-			return append(append(append(dst, `{"type":"json_schema","json_schema":{"name":"output","strict":true,"schema":`...), q.schema()...), "}}"...)
+			return append(append(append(dst, `{"type":"json_schema","json_schema":{"name":"output","strict":true,"schema":`...), q.schema()...),
+				"}}"...)
 		})
 	}
 	if len(q.tools) > 0 {
@@ -218,13 +219,15 @@ func (q *request) force(name []byte) error {
 		q.choice = conversation.ChosenFunction(name)
 		return nil
 	}
-	return conversation.BadRequest("tool_choice.name", "tool_choice.name: none of the tools that are passed to the service has the name %s.", conversation.Brief(name))
+	return conversation.BadRequest("tool_choice.name", "tool_choice.name: none of the tools that are passed to the service has the name %s.",
+		conversation.Brief(name))
 }
 
 var members = map[string]string{
 	"model": "model", "input.messages": "messages", "parameters.result_format": "", "parameters.max_completion_tokens": "max_tokens",
-	"parameters.incremental_output": "stream", "parameters.enable_thinking": "thinking.type", "parameters.thinking_budget": "thinking.budget_tokens",
-	"parameters.stop": "stop_sequences", "parameters.response_format": "output_config.format",
+	"parameters.incremental_output": "stream", "parameters.enable_thinking": "thinking.type",
+	"parameters.thinking_budget": "thinking.budget_tokens",
+	"parameters.stop":            "stop_sequences", "parameters.response_format": "output_config.format",
 }
 
 // schemas replaces the service's names inside a tool and inside the form of an answer by the client's.

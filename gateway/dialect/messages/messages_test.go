@@ -29,10 +29,13 @@ func TestRefusals(t *testing.T) {
 		{"a picture in the system", `"system":[{"type":"image","source":{"type":"url","url":"a"}}]`, "system[0].type"},
 		{"tools that are none", `"tools":{}`, "tools"},
 		{"a tool without a name", `"tools":[{"input_schema":{}}]`, "tools[0].name"},
-		{"too many tools", `"tools":[` + strings.Repeat(`{"name":"f","input_schema":{}},`, 1024) + `{"name":"g","input_schema":{}}]`, "tools[1024]"},
+		{"too many tools", `"tools":[` + strings.Repeat(`{"name":"f","input_schema":{}},`, 1024) + `{"name":"g","input_schema":{}}]`,
+			"tools[1024]"},
 		{"any tool of none", `"tool_choice":{"type":"any"}`, "tool_choice"},
-		{"any tool of those that the service lacks", `"tools":[{"type":"bash_20250124","name":"bash"}],"tool_choice":{"type":"any"}`, "tool_choice"},
-		{"a tool that the service lacks", `"tools":[{"type":"bash_20250124","name":"bash"}],"tool_choice":{"type":"tool","name":"bash"}`, "tool_choice.name"},
+		{"any tool of those that the service lacks", `"tools":[{"type":"bash_20250124","name":"bash"}],"tool_choice":{"type":"any"}`,
+			"tool_choice"},
+		{"a tool that the service lacks", `"tools":[{"type":"bash_20250124","name":"bash"}],"tool_choice":{"type":"tool","name":"bash"}`,
+			"tool_choice.name"},
 		{"a tool that is not there", `"tools":[{"name":"f"}],"tool_choice":{"type":"tool","name":"g"}`, "tool_choice.name"},
 		{"a choice that is none", `"tool_choice":{"type":"some"}`, "tool_choice.type"},
 		{"a member twice", `"top_p":1,"t\u006fp_p":1`, "top_p"},
@@ -42,8 +45,10 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	for _, c := range []struct{ story, body, param string }{
-		{"nothing", ``, ""}, {"an array", `[]`, ""}, {"no model", `{"max_tokens":9,"messages":[]}`, "model"}, {"no messages", `{"model":"m","max_tokens":9}`, "messages"},
-		{"no bound", `{"model":"m","messages":[]}`, "max_tokens"}, {"too many messages", `{"model":"m","max_tokens":9,"messages":[` + strings.Repeat("0,", 60_000) + `0]}`, "messages"},
+		{"nothing", ``, ""}, {"an array", `[]`, ""}, {"no model", `{"max_tokens":9,"messages":[]}`, "model"},
+		{"no messages", `{"model":"m","max_tokens":9}`, "messages"},
+		{"no bound", `{"model":"m","messages":[]}`, "max_tokens"},
+		{"too many messages", `{"model":"m","max_tokens":9,"messages":[` + strings.Repeat("0,", 60_000) + `0]}`, "messages"},
 	} {
 		t.Run(c.story, func(t *testing.T) { mustRefuse(t, c.body, c.param) })
 	}
@@ -62,12 +67,15 @@ func TestMessageRefusals(t *testing.T) {
 		{"a result of the assistant", `{"role":"assistant","content":[{"type":"tool_result","tool_use_id":"t"}]}`, "messages[1].content[0].type"},
 		{"a text without a text", `{"role":"user","content":[{"type":"text"}]}`, "messages[1].content[0].text"},
 		{"a picture without a source", `{"role":"user","content":[{"type":"image"}]}`, "messages[1].content[0].source"},
-		{"a picture that is kept elsewhere", `{"role":"user","content":[{"type":"image","source":{"type":"file","file_id":"f"}}]}`, "messages[1].content[0].source"},
+		{"a picture that is kept elsewhere", `{"role":"user","content":[{"type":"image","source":{"type":"file","file_id":"f"}}]}`,
+			"messages[1].content[0].source"},
 		{"a call without an id", `{"role":"assistant","content":[{"type":"tool_use","name":"f","input":{}}]}`, "messages[1].content[0].id"},
 		{"a call without a name", `{"role":"assistant","content":[{"type":"tool_use","id":"t","input":{}}]}`, "messages[1].content[0].name"},
-		{"a call without an input", `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":"{}"}]}`, "messages[1].content[0].input"},
+		{"a call without an input", `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":"{}"}]}`,
+			"messages[1].content[0].input"},
 		{"a result of nothing", `{"role":"user","content":[{"type":"tool_result","content":"x"}]}`, "messages[1].content[0].tool_use_id"},
-		{"a document in a result", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"document"}]}]}`, "messages[1].content[0].content[0].type"},
+		{"a document in a result", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"document"}]}]}`,
+			"messages[1].content[0].content[0].type"},
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			mustRefuse(t, `{"model":"llm-max","max_tokens":9,"messages":[{"role":"user","content":"Hi"},`+c.message+`]}`, c.param)
@@ -82,14 +90,16 @@ func TestRequestsTakeTheirRoom(t *testing.T) {
 		t.Error(err)
 	}
 	say := func(role, blocks string, n int) string {
-		return `{"model":"m","max_tokens":9,"messages":[{"role":"` + role + `","content":[` + strings.TrimSuffix(strings.Repeat(blocks+",", n), ",") + `]}]}`
+		return `{"model":"m","max_tokens":9,"messages":[{"role":"` + role + `","content":[` +
+			strings.TrimSuffix(strings.Repeat(blocks+",", n), ",") + `]}]}`
 	}
 	for story, body := range map[string]string{
 		"inputs":        say("assistant", `{"type":"tool_use","id":"","name":"","input":{"":"`+strings.Repeat(`\"\n\\`, 900)+`"}}`, 9),
 		"small calls":   say("assistant", `{"type":"tool_use","id":"","name":"","input":{}}`, 900),
 		"small results": say("user", `{"type":"tool_result","tool_use_id":""}`, 900),
 		"pictures":      say("user", `{"type":"image","source":{"type":"base64","media_type":"","data":""}}`, 900),
-		"small tools":   `{"model":"m","max_tokens":9,"messages":[],"tools":[` + strings.TrimSuffix(strings.Repeat(`{"name":""},`, 900), ",") + `]}`,
+		"small tools": `{"model":"m","max_tokens":9,"messages":[],"tools":[` +
+			strings.TrimSuffix(strings.Repeat(`{"name":""},`, 900), ",") + `]}`,
 	} {
 		var asked int64
 		r, err := Read([]byte(body), &conversation.Models{Room: func(n int64) bool { asked += n; return true }})
@@ -104,7 +114,8 @@ func TestRequestsTakeTheirRoom(t *testing.T) {
 
 // TestTranslationsHoldNoPartOfTheBody: the body's memory is lent to another request once it is translated.
 func TestTranslationsHoldNoPartOfTheBody(t *testing.T) {
-	body := []byte(`{"model":"llm-max","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f"},{"type":"web_search_20250305","name":"w"}],"tool_choice":{"type":"tool","name":"f"}}`)
+	body := []byte(`{"model":"llm-max","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f"},` +
+		`{"type":"web_search_20250305","name":"w"}],"tool_choice":{"type":"tool","name":"f"}}`)
 	r, err := Read(body, dialecttest.Models)
 	if err != nil {
 		t.Fatal(err)
@@ -120,10 +131,12 @@ func TestTranslationsHoldNoPartOfTheBody(t *testing.T) {
 
 func TestParams(t *testing.T) {
 	for field, want := range map[string]string{
-		"model": "model", "parameters.temperature": "temperature", "parameters.max_completion_tokens": "max_tokens", "parameters.stop[1]": "stop_sequences[1]",
-		"parameters.enable_thinking": "thinking.type", "parameters.thinking_budget": "thinking.budget_tokens", "parameters.incremental_output": "stream",
-		"parameters.tools[0].function.name": "tools[0].name", "parameters.tools[0].function.parameters": "tools[0].input_schema", "parameters.tool_choice": "tool_choice",
-		"input.messages[3].content": "messages", "X-Service-SSE": "", "input.prompt": "", "": "",
+		"model": "model", "parameters.temperature": "temperature", "parameters.max_completion_tokens": "max_tokens",
+		"parameters.stop[1]":         "stop_sequences[1]",
+		"parameters.enable_thinking": "thinking.type", "parameters.thinking_budget": "thinking.budget_tokens",
+		"parameters.incremental_output":     "stream",
+		"parameters.tools[0].function.name": "tools[0].name", "parameters.tools[0].function.parameters": "tools[0].input_schema",
+		"parameters.tool_choice": "tool_choice", "input.messages[3].content": "messages", "X-Service-SSE": "", "input.prompt": "", "": "",
 	} {
 		if got := Param(field); got != want {
 			t.Errorf("%s: %q, want %q", field, got, want)
@@ -133,7 +146,8 @@ func TestParams(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for status, kind := range map[int]string{
-		400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large", 415: "invalid_request_error",
+		400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
+		415: "invalid_request_error",
 		422: "invalid_request_error", 429: "rate_limit_error", 500: "api_error", 502: "api_error", 503: "overloaded_error", 504: "api_error",
 	} {
 		want := `{"type":"error","error":{"type":"` + kind + `","message":"\"m\""},"request_id":"r"}`

@@ -60,7 +60,8 @@ func decode(t dialecttest.Failing, stream []byte) (d decoded) {
 			continue
 		}
 		var e event
-		if err := json.Unmarshal([]byte(data), &e); err != nil || !ok || name != "event: "+e.Type || (len(d.names) == 0) != (e.Type == "message_start") {
+		if err := json.Unmarshal([]byte(data), &e); err != nil || !ok || name != "event: "+e.Type ||
+			(len(d.names) == 0) != (e.Type == "message_start") {
 			t.Fatalf("event %d is %q: %v", len(d.names), text, err)
 		}
 		d.names = append(d.names, e.Type)
@@ -118,7 +119,8 @@ func TestStreamsSayWhatAnswersSay(t *testing.T) {
 			}
 			return all
 		}
-		if !slices.Equal(texts(d.blocks), texts(want.Content)) || d.stop != want.Stop || d.usage != string(want.Usage) || d.names[len(d.names)-1] != "message_stop" {
+		if !slices.Equal(texts(d.blocks), texts(want.Content)) || d.stop != want.Stop || d.usage != string(want.Usage) ||
+			d.names[len(d.names)-1] != "message_stop" {
 			t.Fatalf("%+v was added up, the answer is %s", d, whole)
 		}
 	})
@@ -127,13 +129,15 @@ func TestStreamsSayWhatAnswersSay(t *testing.T) {
 // The service may go on with a call after the next has begun, and say more then; blocks follow each other all the same.
 func TestBlocksFollowEachOther(t *testing.T) {
 	frame := func(content, finish string, calls ...string) string {
-		return fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%q,"tool_calls":[%s]},"finish_reason":%q}]}}`, content, strings.Join(calls, ","), finish)
+		return fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%q,"tool_calls":[%s]},"finish_reason":%q}]}}`, content,
+			strings.Join(calls, ","), finish)
 	}
 	call := func(index int, id, name, arguments string) string {
 		return fmt.Sprintf(`{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":%q}}`, index, id, name, arguments)
 	}
 	out, err := dialecttest.Translated(begun(), dialecttest.Frames(
-		frame("I look.", "null"), frame("", "null", call(0, "a", "f", `{"x":`)), frame("", "null", call(1, "b", "", `{"y"`)), frame("And", "null", call(0, "", "", `1}`)),
+		frame("I look.", "null"), frame("", "null", call(0, "a", "f", `{"x":`)), frame("", "null", call(1, "b", "", `{"y"`)),
+		frame("And", "null", call(0, "", "", `1}`)),
 		frame(" then.", "null"), frame("", "tool_calls", call(1, "", "g", `:2}`))), 1<<30)
 	d := decode(t, out)
 	var got []string
@@ -148,7 +152,8 @@ func TestBlocksFollowEachOther(t *testing.T) {
 
 // What a tool is called with is an object, also where the model wrote none.
 func TestInputsAreObjects(t *testing.T) {
-	for arguments, want := range map[string]string{`{\"a\":[1]}`: `{"a":[1]}`, ``: `{}`, `[1]`: `{"arguments":"[1]"}`, `{\"a\"`: `{"arguments":"{\"a\""}`} {
+	for arguments, want := range map[string]string{`{\"a\":[1]}`: `{"a":[1]}`, ``: `{}`, `[1]`: `{"arguments":"[1]"}`,
+		`{\"a\"`: `{"arguments":"{\"a\""}`} {
 		if got := string(input(&conversation.Call{Arguments: []byte(arguments)})); got != want {
 			t.Errorf("%s became %s, want %s", arguments, got, want)
 		}
@@ -158,9 +163,12 @@ func TestInputsAreObjects(t *testing.T) {
 // Tokens of caches are counted apart from the rest of the input.
 func TestUsage(t *testing.T) {
 	for native, want := range map[string]string{
-		`{"input_tokens":100,"output_tokens":5,"prompt_tokens_details":{"cached_tokens":64,"cache_creation_input_tokens":16}}`: `{"input_tokens":20,"cache_creation_input_tokens":16,"cache_read_input_tokens":64,"output_tokens":5}`,
-		`{"input_tokens":3,"cached_tokens":9}`: `{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":9,"output_tokens":0}`,
-		``:                                     `{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}`,
+		`{"input_tokens":100,"output_tokens":5,"prompt_tokens_details":{"cached_tokens":64,` +
+			`"cache_creation_input_tokens":16}}`: `{"input_tokens":20,"cache_creation_input_tokens":16,"cache_read_input_tokens":64,` +
+			`"output_tokens":5}`,
+		`{"input_tokens":3,"cached_tokens":9}`: `{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":9,` +
+			`"output_tokens":0}`,
+		``: `{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}`,
 	} {
 		if got := string(appendUsage(nil, conversation.ReadUsage([]byte(native)))); got != want {
 			t.Errorf("%s became %s, want %s", native, got, want)

@@ -16,7 +16,8 @@ func TestPassagesKeepTheRules(t *testing.T) { dialecttest.KeepRules(t, "requests
 
 // begun is an answer to a request with a custom tool and one of a namespace that has begun.
 func begun() *Answer {
-	r, err := Read([]byte(`{"model":"gpt-4o","input":"Hi","max_output_tokens":64,"tools":[{"type":"custom","name":"patch"},{"type":"namespace","name":"mcp","tools":[{"type":"function","name":"find"}]}]}`), dialecttest.Models)
+	r, err := Read([]byte(`{"model":"gpt-4o","input":"Hi","max_output_tokens":64,"tools":[{"type":"custom","name":"patch"},`+
+		`{"type":"namespace","name":"mcp","tools":[{"type":"function","name":"find"}]}]}`), dialecttest.Models)
 	if err != nil {
 		panic(err)
 	}

@@ -84,7 +84,8 @@ func (t *turns) writeItem(it *inputItem) error {
 		return conversation.BadRequest("type", "Items of the type item_reference are not supported: nothing is kept here; send the item itself. "+
 			"The AI SDK does so with store: false in providerOptions.openai.")
 	default:
-		return conversation.BadRequest("type", "Items of the type %q are not supported; message, function_call, function_call_output, custom_tool_call, "+
+		return conversation.BadRequest("type", "Items of the type %q are not supported; message, function_call, function_call_output, "+
+			"custom_tool_call, "+
 			"custom_tool_call_output and reasoning are.", conversation.Brief(word))
 	}
 }
@@ -148,7 +149,8 @@ func (t *turns) part(r *strictjson.Reader) error {
 	case picture:
 		t.draft.Picture(nil, rawjson.Inside(url))
 	case string(kind) != "input_text" && string(kind) != "output_text":
-		return conversation.BadRequest("type", "Parts of the type %q are not supported; input_text, input_image and output_text are.", conversation.Brief(kind))
+		return conversation.BadRequest("type", "Parts of the type %q are not supported; input_text, input_image and output_text are.",
+			conversation.Brief(kind))
 	case !rawjson.IsString(text):
 		return conversation.BadRequest("text", "A part of the type %s must have a text.", kind)
 	default:

@@ -26,7 +26,8 @@ var words = [...]struct{ word, prefix, event, text, partEvent, place, part, besi
 	},
 	message: {
 		word: "message", prefix: "msg_", event: "response.output_text.", text: "text", logprobs: `,"logprobs":[]`,
-		partEvent: "response.content_part.", place: `,"content_index":0`, part: `{"type":"output_text"`, beside: `,"annotations":[],"logprobs":[]`,
+		partEvent: "response.content_part.", place: `,"content_index":0`, part: `{"type":"output_text"`,
+		beside: `,"annotations":[],"logprobs":[]`,
 	},
 	functionCall: {word: "function_call", prefix: "fc_", event: "response.function_call_arguments.", text: "arguments"},
 	customCall:   {word: "custom_tool_call", prefix: "ctc_", event: "response.custom_tool_call_input.", text: "input"},

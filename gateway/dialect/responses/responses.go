@@ -65,7 +65,8 @@ func (q *request) read(body []byte) error {
 // unsent accepts a member that is not sent to the service, or refuses it.
 func unsent(name, value []byte) error {
 	switch string(name) {
-	case "store", "metadata", "client_metadata", "user", "include", "service_tier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+	case "store", "metadata", "client_metadata", "user", "include", "service_tier", "prompt_cache_key", "prompt_cache_options",
+		"prompt_cache_retention",
 		"safety_identifier", "stream_options":
 		return nil
 	case "truncation":
@@ -75,7 +76,8 @@ func unsent(name, value []byte) error {
 		if string(value) == "false" {
 			return nil
 		}
-		return conversation.BadRequest("background", "background: nothing is kept here, so no response can be read later; leave it out and read the answer or its stream.")
+		return conversation.BadRequest("background", "background: nothing is kept here, so no response can be read later; leave it out and "+
+			"read the answer or its stream.")
 	case "previous_response_id", "conversation", "prompt":
 		return conversation.BadRequest(string(name), "%s: nothing is kept here; send all turns in input.", name)
 	}

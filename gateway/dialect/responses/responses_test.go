@@ -44,7 +44,8 @@ func TestRefusals(t *testing.T) {
 		{"a tool that is none", `"tools":["x"]`, "tools[0]"},
 		{"a tool without a type", `"tools":[{"name":"x"}]`, "tools[0].type"},
 		{"a tool without a name", `"tools":[{"type":"function"}]`, "tools[0].name"},
-		{"a tool of a namespace without a name", `"tools":[{"type":"namespace","name":"n","tools":[{"type":"custom"}]}]`, "tools[0].tools[0].name"},
+		{"a tool of a namespace without a name", `"tools":[{"type":"namespace","name":"n","tools":[{"type":"custom"}]}]`,
+			"tools[0].tools[0].name"},
 		{"too many tools", `"tools":[` + strings.Repeat(`{"type":"function","name":"f"},`, 1024) + `{"type":"web_search"}]`, "tools[1024]"},
 		{"any tool of none", `"tool_choice":"required"`, "tool_choice"},
 		{"any tool of those that the service lacks", `"tools":[{"type":"web_search"}],"tool_choice":"required"`, "tool_choice"},
@@ -110,9 +111,11 @@ func TestRequestsTakeTheirRoom(t *testing.T) {
 	hard := strings.Repeat(`\"\n\\`, 5000)
 	for story, body := range map[string]string{
 		"custom calls": `{"model":"m","input":[{"type":"custom_tool_call","call_id":"c","name":"f","input":"` + hard + `"}]}`,
-		"small calls":  `{"model":"m","input":[` + strings.TrimSuffix(strings.Repeat(`{"type":"function_call","call_id":"","name":"","arguments":""},`, 900), ",") + `]}`,
-		"small tools":  `{"model":"m","input":"","tools":[` + strings.TrimSuffix(strings.Repeat(`{"type":"custom","name":""},`, 900), ",") + `]}`,
-		"a grammar":    `{"model":"m","input":"","tools":[{"type":"custom","name":"f","format":{"type":"grammar","syntax":"lark","definition":"` + hard + `"}}]}`,
+		"small calls": `{"model":"m","input":[` + strings.TrimSuffix(
+			strings.Repeat(`{"type":"function_call","call_id":"","name":"","arguments":""},`, 900), ",") + `]}`,
+		"small tools": `{"model":"m","input":"","tools":[` + strings.TrimSuffix(strings.Repeat(`{"type":"custom","name":""},`, 900), ",") + `]}`,
+		"a grammar": `{"model":"m","input":"","tools":[{"type":"custom","name":"f","format":{"type":"grammar","syntax":"lark","definition":"` +
+			hard + `"}}]}`,
 	} {
 		var asked int64
 		r, err := Read([]byte(body), &conversation.Models{Room: func(n int64) bool { asked += n; return true }})
@@ -127,7 +130,9 @@ func TestRequestsTakeTheirRoom(t *testing.T) {
 
 // TestTranslationsHoldNoPartOfTheBody: the body's memory is lent to another request once it is translated.
 func TestTranslationsHoldNoPartOfTheBody(t *testing.T) {
-	body := []byte(`{"model":"llm-max","input":[{"role":"user","content":"x"}],"temperature":0.5,"text":{"format":{"type":"json_object"}},"tools":[{"type":"namespace","name":"mcp","tools":[{"type":"function","name":"find"}]},{"type":"custom","name":"patch"},{"type":"web_search"}],"tool_choice":"required"}`)
+	body := []byte(`{"model":"llm-max","input":[{"role":"user","content":"x"}],"temperature":0.5,"text":{"format":{"type":"json_object"}},` +
+		`"tools":[{"type":"namespace","name":"mcp","tools":[{"type":"function","name":"find"}]},{"type":"custom","name":"patch"},` +
+		`{"type":"web_search"}],"tool_choice":"required"}`)
 	r, err := Read(body, dialecttest.Models)
 	if err != nil {
 		t.Fatal(err)
@@ -152,10 +157,11 @@ func TestTranslationsHoldNoPartOfTheBody(t *testing.T) {
 func TestParams(t *testing.T) {
 	for field, want := range map[string]string{
 		"model": "model", "parameters.temperature": "temperature", "parameters.max_completion_tokens": "max_output_tokens",
-		"parameters.response_format": "text.format", "parameters.response_format.json_schema.schema": "text.format.schema", "parameters.response_format.type": "text.format.type",
-		"parameters.enable_thinking": "reasoning.effort", "parameters.tools[0].function.name": "tools[0].name", "parameters.tools": "tools",
-		"parameters.tool_choice": "tool_choice", "input.messages[3].content": "input", "input.messages": "input", "parameters.incremental_output": "stream",
-		"X-Service-SSE": "", "input.prompt": "", "": "",
+		"parameters.response_format": "text.format", "parameters.response_format.json_schema.schema": "text.format.schema",
+		"parameters.response_format.type": "text.format.type",
+		"parameters.enable_thinking":      "reasoning.effort", "parameters.tools[0].function.name": "tools[0].name", "parameters.tools": "tools",
+		"parameters.tool_choice": "tool_choice", "input.messages[3].content": "input", "input.messages": "input",
+		"parameters.incremental_output": "stream", "X-Service-SSE": "", "input.prompt": "", "": "",
 	} {
 		if got := Param(field); got != want {
 			t.Errorf("%s: %q, want %q", field, got, want)

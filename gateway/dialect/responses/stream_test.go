@@ -17,7 +17,8 @@ import (
 func callsOf(words ...string) string {
 	var calls []string
 	for i := 0; i < len(words); i += 2 {
-		calls = append(calls, fmt.Sprintf(`{"index":%d,"id":"call_%d","type":"function","function":{"name":"%s","arguments":"%s"}}`, i/2, i/2, words[i], words[i+1]))
+		calls = append(calls, fmt.Sprintf(`{"index":%d,"id":"call_%d","type":"function","function":{"name":"%s","arguments":"%s"}}`, i/2, i/2,
+			words[i], words[i+1]))
 	}
 	return `{"output":{"choices":[{"message":{"content":"","tool_calls":[` + strings.Join(calls, ",") + `]},"finish_reason":"tool_calls"}]}}`
 }
@@ -137,7 +138,8 @@ func TestStreamsSayWhatAnswersSay(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := decode(t, stream)
-		if end := d.last.Response; end == nil || d.last.Type != "response."+want.Status || fmt.Sprint(end.Output) != fmt.Sprint(want.Output) || !bytes.Equal(end.Usage, want.Usage) {
+		if end := d.last.Response; end == nil || d.last.Type != "response."+want.Status || fmt.Sprint(end.Output) != fmt.Sprint(want.Output) ||
+			!bytes.Equal(end.Usage, want.Usage) {
 			t.Fatalf("the stream ends with %+v, the answer is %s", d.last, whole)
 		}
 		for i, it := range d.items {
@@ -154,9 +156,11 @@ func TestStreamsSayWhatAnswersSay(t *testing.T) {
 // A call comes back as the client knows its tool.
 func TestCallsComeBackAsTheyWereGiven(t *testing.T) {
 	for story, c := range map[string]struct{ native, want string }{
-		"a function":                         {callsOf("level", `{\"a\":1}`), `"type":"function_call","status":"completed","call_id":"call_0","name":"level","arguments":"{\"a\":1}"`},
-		"a function of a namespace":          {callsOf("find", `{}`), `"call_id":"call_0","name":"find","namespace":"mcp","arguments":"{}"`},
-		"a custom tool":                      {callsOf("patch", `{\"input\":\"*** \\\"a\\\"\\n\"}`), `"type":"custom_tool_call","status":"completed","call_id":"call_0","name":"patch","input":"*** \"a\"\n"`},
+		"a function": {callsOf("level", `{\"a\":1}`),
+			`"type":"function_call","status":"completed","call_id":"call_0","name":"level","arguments":"{\"a\":1}"`},
+		"a function of a namespace": {callsOf("find", `{}`), `"call_id":"call_0","name":"find","namespace":"mcp","arguments":"{}"`},
+		"a custom tool": {callsOf("patch", `{\"input\":\"*** \\\"a\\\"\\n\"}`),
+			`"type":"custom_tool_call","status":"completed","call_id":"call_0","name":"patch","input":"*** \"a\"\n"`},
 		"a custom tool with other arguments": {callsOf("patch", `{\"text\":1}`), `"name":"patch","input":"{\"text\":1}"`},
 		"a custom tool with no JSON":         {callsOf("patch", `{\"input\":`), `"name":"patch","input":"{\"input\":"`},
 	} {
@@ -169,9 +173,11 @@ func TestCallsComeBackAsTheyWereGiven(t *testing.T) {
 			t.Errorf("%s: %v %s, want %s", story, err, stream, c.want)
 		}
 		decode(t, stream)
-		broken := append(dialecttest.Frames(strings.Replace(c.native, `"finish_reason":"tool_calls"`, `"finish_reason":"null"`, 1)), "event:error\n:HTTP_STATUS/500\ndata:{\"code\":\"InternalError\",\"message\":\"m\"}\n\n"...)
+		broken := append(dialecttest.Frames(strings.Replace(c.native, `"finish_reason":"tool_calls"`, `"finish_reason":"null"`, 1)),
+			"event:error\n:HTTP_STATUS/500\ndata:{\"code\":\"InternalError\",\"message\":\"m\"}\n\n"...)
 		failed, err := dialecttest.Translated(begun(), broken, 50)
-		if want := strings.Replace(c.want, `"status":"completed"`, `"status":"incomplete"`, 1); err != nil || decode(t, failed).last.Type != "response.failed" || !strings.Contains(string(failed), want) {
+		if want := strings.Replace(c.want, `"status":"completed"`, `"status":"incomplete"`, 1); err != nil ||
+			decode(t, failed).last.Type != "response.failed" || !strings.Contains(string(failed), want) {
 			t.Errorf("%s, then an error: %v %s, want %s", story, err, failed, want)
 		}
 	}
@@ -189,13 +195,14 @@ func TestFailures(t *testing.T) {
 		status     int
 		code, want string
 	}{
-		{429, "Throttling", "rate_limit_exceeded"}, {429, "Throttling.AllocationQuota", "insufficient_quota"}, {500, "InternalError", "server_error"},
-		{400, "DataInspectionFailed", "DataInspectionFailed"}, {400, "", "server_error"},
+		{429, "Throttling", "rate_limit_exceeded"}, {429, "Throttling.AllocationQuota", "insufficient_quota"},
+		{500, "InternalError", "server_error"}, {400, "DataInspectionFailed", "DataInspectionFailed"}, {400, "", "server_error"},
 	} {
 		native := append(dialecttest.Frames(dialecttest.Frame("a", "null"), dialecttest.Frame("b", "null")), failure(c.status, c.code)...)
 		out, err := dialecttest.Translated(begun(), native, 50)
 		d := decode(t, out)
-		if e := d.last.Response; err != nil || d.last.Type != "response.failed" || e.Status != "failed" || e.Error.Code != c.want || len(e.Output) != 1 || e.Output[0].Content[0].Text != "ab" {
+		if e := d.last.Response; err != nil || d.last.Type != "response.failed" || e.Status != "failed" || e.Error.Code != c.want ||
+			len(e.Output) != 1 || e.Output[0].Content[0].Text != "ab" {
 			t.Errorf("%s: %v %s", c.code, err, out)
 		}
 	}

@@ -84,10 +84,12 @@ func (q *request) choose(thinks bool) (err error) {
 		}
 		return conversation.BadRequest("tool_choice", "tool_choice: no tool has the name %s.", conversation.Brief(name))
 	case rawjson.Kind(given) == '{' && kind != "":
-		return conversation.BadRequest("tool_choice", `tool_choice: the type %q cannot be forced; "auto", "none", "required", a function or a custom tool can.`,
+		return conversation.BadRequest("tool_choice", `tool_choice: the type %q cannot be forced; "auto", "none", "required",`+
+			` a function or a custom tool can.`,
 			conversation.Brief(kind))
 	}
-	return conversation.BadRequest("tool_choice", `tool_choice: "auto", "none", "required", or an object with the type "function" or "custom" is allowed.`)
+	return conversation.BadRequest("tool_choice", `tool_choice: "auto", "none", "required",`+
+		` or an object with the type "function" or "custom" is allowed.`)
 }
 
 // freeName is the service's name of a tool: its own. Of two tools with one name, the one in a namespace gets the namespace as a prefix.
@@ -159,7 +161,8 @@ func explained(description, format []byte) []byte {
 	if !rawjson.IsWord(rawjson.Find(format, "type"), "grammar") || !rawjson.IsString(definition) {
 		return description
 	}
-	text := rawjson.Text(description, "") + "\n\nThe input follows this grammar (" + rawjson.Text(rawjson.Find(format, "syntax"), "lark") + "):\n"
+	text := rawjson.Text(description, "") + "\n\nThe input follows this grammar (" +
+		rawjson.Text(rawjson.Find(format, "syntax"), "lark") + "):\n"
 	return rawjson.Quote(nil, strings.TrimLeft(text, "\n")+string(rawjson.Decoded(definition)))
 }
 

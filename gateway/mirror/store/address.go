@@ -79,7 +79,8 @@ func bucketAt(u *url.URL) (a Address, ok bool) {
 			return a, false
 		}
 	}
-	return a, bucketForm.MatchString(a.Bucket) && prefixForm.MatchString(a.Prefix) && endpointForm.MatchString(a.Endpoint) && regionForm.MatchString(a.Region)
+	return a, bucketForm.MatchString(a.Bucket) && prefixForm.MatchString(a.Prefix) && endpointForm.MatchString(a.Endpoint) &&
+		regionForm.MatchString(a.Region)
 }
 
 // String is the address as it was written.

@@ -38,8 +38,9 @@ func openBucket(a Address, keys Keys, secure func(ctx context.Context, network, 
 	client, err := minio.New(a.Endpoint, &minio.Options{
 		Creds: keys.provider(), Secure: !a.Insecure, Region: a.Region, MaxRetries: attempts,
 		Transport: &http.Transport{
-			DialContext: (&net.Dialer{Timeout: connectFor}).DialContext, DialTLSContext: secure, TLSHandshakeTimeout: connectFor, ResponseHeaderTimeout: answerFor,
-			MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, DisableCompression: true, ForceAttemptHTTP2: true,
+			DialContext: (&net.Dialer{Timeout: connectFor}).DialContext, DialTLSContext: secure, TLSHandshakeTimeout: connectFor,
+			ResponseHeaderTimeout: answerFor,
+			MaxIdleConnsPerHost:   8, IdleConnTimeout: time.Minute, DisableCompression: true, ForceAttemptHTTP2: true,
 		},
 	})
 	if err != nil {

@@ -135,7 +135,8 @@ func TestSignedAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for of, want := range map[string]int{address: http.StatusOK, strings.Replace(address, "1.png", "2.png", 1): http.StatusForbidden, strings.SplitN(address, "?", 2)[0]: http.StatusForbidden} {
+		for of, want := range map[string]int{address: http.StatusOK, strings.Replace(address, "1.png", "2.png", 1): http.StatusForbidden,
+			strings.SplitN(address, "?", 2)[0]: http.StatusForbidden} {
 			request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, of, nil)
 			answer, err := http.DefaultClient.Do(request)
 			if err != nil {
@@ -241,10 +242,11 @@ func TestUnfinishedFilesGo(t *testing.T) {
 func TestAddressesOfStores(t *testing.T) {
 	for text, want := range map[string]store.Address{
 		"s3://pictures": {Bucket: "pictures", Endpoint: "s3.amazonaws.com", Region: "us-east-1"},
-		"s3://pictures/a/b?endpoint=https://s3.example:9000&region=eu-1": {Bucket: "pictures", Prefix: "a/b/", Endpoint: "s3.example:9000", Region: "eu-1"},
-		"s3://pictures/a/?endpoint=s3.example":                           {Bucket: "pictures", Prefix: "a/", Endpoint: "s3.example", Region: "us-east-1"},
-		"s3://pictures?endpoint=http://127.0.0.1:7070":                   {Bucket: "pictures", Endpoint: "127.0.0.1:7070", Insecure: true, Region: "us-east-1"},
-		"file:///var/lib/pictures/":                                      {Dir: "/var/lib/pictures"},
+		"s3://pictures/a/b?endpoint=https://s3.example:9000&region=eu-1": {Bucket: "pictures", Prefix: "a/b/", Endpoint: "s3.example:9000",
+			Region: "eu-1"},
+		"s3://pictures/a/?endpoint=s3.example":         {Bucket: "pictures", Prefix: "a/", Endpoint: "s3.example", Region: "us-east-1"},
+		"s3://pictures?endpoint=http://127.0.0.1:7070": {Bucket: "pictures", Endpoint: "127.0.0.1:7070", Insecure: true, Region: "us-east-1"},
+		"file:///var/lib/pictures/":                    {Dir: "/var/lib/pictures"},
 	} {
 		got, err := store.ParseAddress(text)
 		if err != nil || got.String() != text || got.Bucket != want.Bucket || got.Prefix != want.Prefix || got.Endpoint != want.Endpoint ||
@@ -253,8 +255,10 @@ func TestAddressesOfStores(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "pictures", "s3://", "s3://P", "s3://pictures?bucket=b", "s3://pictures?region=a&region=b", "s3://pictures?endpoint=", "s3://pictures?endpoint=ftp://a", "s3://k:s@pictures",
-		"s3://pictures?endpoint=https://a/b", "s3://pictures/../b", "s3://pictures/a//b", "s3://pictures/a#b", "s3://pictures?region=EU 1", "file://host/dir", "file://dir", "file:///", "file:///dir?x=1", "https://a/b",
+		"", "pictures", "s3://", "s3://P", "s3://pictures?bucket=b", "s3://pictures?region=a&region=b", "s3://pictures?endpoint=",
+		"s3://pictures?endpoint=ftp://a", "s3://k:s@pictures",
+		"s3://pictures?endpoint=https://a/b", "s3://pictures/../b", "s3://pictures/a//b", "s3://pictures/a#b", "s3://pictures?region=EU 1",
+		"file://host/dir", "file://dir", "file:///", "file:///dir?x=1", "https://a/b",
 	} {
 		if got, err := store.ParseAddress(text); err == nil {
 			t.Errorf("%s: %+v", text, got)

@@ -57,7 +57,8 @@ type Issuer struct {
 func New(address string, now func() time.Time) *Issuer {
 	key := NewECDSA("one")
 	return &Issuer{
-		URL: address, Now: now, Key: key, Keys: []jose.JSONWebKey{key.JSONWebKey}, Userinfo: true, codes: map[string]url.Values{}, tokens: map[string]bool{},
+		URL: address, Now: now, Key: key, Keys: []jose.JSONWebKey{key.JSONWebKey}, Userinfo: true, codes: map[string]url.Values{},
+		tokens: map[string]bool{},
 		Claims: map[string]any{"sub": "alice", "email": "alice@example.com", "email_verified": true, "groups": []string{"platform"}},
 	}
 }
@@ -141,7 +142,8 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (i *Issuer) discovery(w http.ResponseWriter) {
 	document := map[string]any{
 		"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token", "jwks_uri": i.URL + "/keys",
-		"id_token_signing_alg_values_supported": []string{"ES256"}, "scopes_supported": []string{"openid", "email", "profile", "groups", "offline_access"},
+		"id_token_signing_alg_values_supported": []string{"ES256"},
+		"scopes_supported":                      []string{"openid", "email", "profile", "groups", "offline_access"},
 	}
 	if i.Userinfo {
 		document["userinfo_endpoint"] = i.URL + "/userinfo"
@@ -152,13 +154,15 @@ func (i *Issuer) discovery(w http.ResponseWriter) {
 // authorize logs the person in without asking and sends the browser back.
 func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	if q.Get("client_id") != ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("state") == "" || q.Get("nonce") == "" {
+	if q.Get("client_id") != ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" ||
+		q.Get("state") == "" || q.Get("nonce") == "" {
 		http.Error(w, "the request lacks what the flow needs", http.StatusBadRequest)
 		return
 	}
 	code := i.secret()
 	i.codes[code] = q
-	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}}.Encode(), http.StatusFound) //nolint:gosec // for tests
+	back := q.Get("redirect_uri") + "?" + url.Values{"code": {code}, "state": {q.Get("state")}}.Encode()
+	http.Redirect(w, r, back, http.StatusFound) //nolint:gosec // for tests
 }
 
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {

@@ -77,7 +77,10 @@ func (b *Book) Write(w io.Writer, accounts ...string) error {
 			of = 1000
 			usage = decimal(n, of, 3)
 		}
-		_ = out.Write([]string{l.hour.In(zone).Format("2006-01-02 15:04"), l.account, l.model, string(l.item), usage, l.unit, nano(l.each * of), nano(n * l.each)})
+		_ = out.Write([]string{
+			l.hour.In(zone).Format("2006-01-02 15:04"), l.account, l.model, string(l.item), usage, l.unit, nano(l.each * of),
+			nano(n * l.each),
+		})
 	}
 	out.Flush()
 	return out.Error()

@@ -12,7 +12,8 @@ func TestParseSize(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"100000*1", "0*720", "0720*720", "-1*720", "+1*720", "1280x720", "1280*", "*720", "1280", "1280*720*3", " 1280*720", "1e3*720", "１２８０*720", "",
+		"100000*1", "0*720", "0720*720", "-1*720", "+1*720", "1280x720", "1280*", "*720", "1280", "1280*720*3", " 1280*720", "1e3*720",
+		"１２８０*720", "",
 	} {
 		if got, ok := ParseSize(text); ok {
 			t.Errorf("ParseSize(%q) = %v", text, got)
@@ -21,7 +22,8 @@ func TestParseSize(t *testing.T) {
 }
 
 func TestSizeArea(t *testing.T) {
-	for from, want := range map[Size]string{{1, 1}: "1280*1280 2048*2048", {1600, 400}: "2560*640 4096*1024", {300, 1200}: "640*2560 1024*4096"} {
+	for from, want := range map[Size]string{{1, 1}: "1280*1280 2048*2048", {1600, 400}: "2560*640 4096*1024",
+		{300, 1200}: "640*2560 1024*4096"} {
 		if got := fmt.Sprint(from.area(MediumArea, 16), " ", from.area(LargeArea, 16)); got != want {
 			t.Errorf("%v is %v, want %v", from, got, want)
 		}

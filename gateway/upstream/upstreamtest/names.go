@@ -29,7 +29,10 @@ func Resolver(t testing.TB, addresses ...string) *net.Resolver {
 			if question.Unpack(buf[:n]) != nil {
 				continue
 			}
-			answer := dnsmessage.Message{Header: dnsmessage.Header{ID: question.ID, Response: true, RecursionAvailable: true}, Questions: question.Questions}
+			answer := dnsmessage.Message{
+				Header:    dnsmessage.Header{ID: question.ID, Response: true, RecursionAvailable: true},
+				Questions: question.Questions,
+			}
 			if q := question.Questions[0]; q.Type == dnsmessage.TypeA && len(addresses) > 0 {
 				answer.Answers = []dnsmessage.Resource{{
 					Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},

@@ -30,7 +30,8 @@ func BenchmarkAppend(b *testing.B) {
 				write := func() {
 					id, err := o.Append(b.Context(), d)
 					if err == nil {
-						err = o.Tried(b.Context(), &event.Delivery{Event: event.Event{ID: id}, To: d.To[0].Address, State: event.Waiting, Tries: 1, Code: 503}, time.Hour)
+						err = o.Tried(b.Context(), &event.Delivery{Event: event.Event{ID: id}, To: d.To[0].Address, State: event.Waiting, Tries: 1,
+							Code: 503}, time.Hour)
 					}
 					if err != nil {
 						b.Fatal(err)

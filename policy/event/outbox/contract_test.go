@@ -160,7 +160,8 @@ func TestEventsAreReadInOrder(t *testing.T) {
 				f.Fatal(from, list, gone, err)
 			}
 			for i, e := range list {
-				if e.ID != ids[from+i] || e.Team != "search" || e.Type != event.TaskSucceeded || !e.Time.Equal(e.ID.Time()) || string(e.Data) != fmt.Sprintf(`{"n":%d}`, from+i) {
+				if e.ID != ids[from+i] || e.Team != "search" || e.Type != event.TaskSucceeded || !e.Time.Equal(e.ID.Time()) ||
+					string(e.Data) != fmt.Sprintf(`{"n":%d}`, from+i) {
 					f.Errorf("%d: %+v", from, e)
 				}
 			}
@@ -219,7 +220,8 @@ func TestTooManyEventsAreDropped(t *testing.T) {
 			f.write("search", fmt.Sprint(n))
 		}
 		list, gone, err := f.After(f.Context(), first, wrote)
-		if err != nil || !gone || len(list) < bounds.Most || len(list) > bounds.Most+100 || string(list[len(list)-1].Data) != fmt.Sprint(wrote-1) {
+		if err != nil || !gone || len(list) < bounds.Most || len(list) > bounds.Most+100 ||
+			string(list[len(list)-1].Data) != fmt.Sprint(wrote-1) {
 			f.Error(len(list), gone, err)
 		}
 		if n := f.dropped(); n != int64(wrote-len(list)) {
@@ -274,7 +276,8 @@ func TestTheNewestIsDeliveredWhereOthersWait(t *testing.T) {
 	formsOf(t, few, func(f *form) {
 		const wrote = 40
 		for n := range wrote {
-			d := &event.Draft{Type: event.TaskSucceeded, Team: "search", Data: fmt.Append(nil, n), To: []event.Target{{Address: jobs}, {Address: jobs, Path: "/shots 1"}, {Address: ops}}}
+			d := &event.Draft{Type: event.TaskSucceeded, Team: "search", Data: fmt.Append(nil, n),
+				To: []event.Target{{Address: jobs}, {Address: jobs, Path: "/shots 1"}, {Address: ops}}}
 			f.draft(d)
 			list := f.due(9, jobs, ops)
 			f.taken(fmt.Sprintf("@operators/jobs %d, search/jobs %d, search/jobs/shots 1 %d", n, n, n), list)
@@ -586,7 +589,8 @@ func TestTheNewestDeliveriesAreListed(t *testing.T) {
 		f.clock.Move(time.Millisecond)
 		write(event.Operators, "9", ops)
 		for about, want := range map[event.Query]string{
-			{Owner: "search"}: "8,8,4,", {Owner: event.Operators}: "9,8,4,", {Owner: "search", Event: "one"}: "8,8,", {Owner: "shop", Event: "one"}: "",
+			{Owner: "search"}: "8,8,4,", {Owner: event.Operators}: "9,8,4,", {Owner: "search", Event: "one"}: "8,8,",
+			{Owner: "shop", Event: "one"}: "",
 		} {
 			only := event.ID{}
 			if about.Event != "" {

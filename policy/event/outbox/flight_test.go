@@ -50,7 +50,8 @@ func TestHooksOfAHostShareItsRoom(t *testing.T) {
 	few.InFlight = 4
 	formsOf(t, few, func(f *form) {
 		const hooks = 400 // more pairs than a call takes
-		rooms := event.Rooms{Hooks: map[event.Address]event.Room{other: {Host: "quick.example", Most: 4}}, Hosts: map[string]int{"slow.example": 6, "quick.example": 6}}
+		rooms := event.Rooms{Hooks: map[event.Address]event.Room{other: {Host: "quick.example", Most: 4}},
+			Hosts: map[string]int{"slow.example": 6, "quick.example": 6}}
 		for n := range hooks {
 			a := event.Address{Owner: fmt.Sprint("team", n), Hook: "default"}
 			rooms.Hooks[a] = event.Room{Host: "slow.example", Most: 4}

@@ -69,7 +69,8 @@ func TestFollowedOwners(t *testing.T) {
 			before := known
 			got, err := f.streams.Follow(f.Context(), owners, known)
 			slices.Sort(got.Owners)
-			if list := strings.Join(got.Owners, " "); err != nil || list != want || got.Added != added || (got.Owners != nil) != (got.Version != before) {
+			if list := strings.Join(got.Owners, " "); err != nil || list != want || got.Added != added ||
+				(got.Owners != nil) != (got.Version != before) {
 				t.Fatalf("%+v %v, want %q", got, err, want)
 			}
 			known = got.Version

@@ -32,17 +32,20 @@ func TestMemoryOfATeamsEvents(t *testing.T) {
 	for _, size := range []int{600, 16 << 10} {
 		before, data := used(), []byte(`"`+strings.Repeat("a", size-2)+`"`)
 		for i := range n {
-			d := &event.Draft{Type: event.TaskSucceeded, Team: fmt.Sprint("team", size), Data: data, To: []event.Target{{Address: event.Address{Owner: "t", Hook: "jobs"}}}}
+			d := &event.Draft{Type: event.TaskSucceeded, Team: fmt.Sprint("team", size), Data: data,
+				To: []event.Target{{Address: event.Address{Owner: "t", Hook: "jobs"}}}}
 			id, err := o.Append(t.Context(), d)
 			if err == nil {
-				err = o.Tried(t.Context(), &event.Delivery{Event: event.Event{ID: id}, To: d.To[0].Address, State: event.Waiting, Tries: 1, Code: 503}, time.Hour)
+				err = o.Tried(t.Context(), &event.Delivery{Event: event.Event{ID: id}, To: d.To[0].Address, State: event.Waiting, Tries: 1, Code: 503},
+					time.Hour)
 			}
 			if err != nil {
 				t.Fatal(i, err)
 			}
 		}
 		each := (used() - before) / n
-		if t.Logf("%d events of %d bytes, tried once and waiting for one hook: %d MB, %d bytes each", n, size, (used()-before)>>20, each); each > 2*size+500 {
+		if t.Logf("%d events of %d bytes, tried once and waiting for one hook: %d MB, %d bytes each", n, size, (used()-before)>>20,
+			each); each > 2*size+500 {
 			t.Error("an event takes more than twice its size")
 		}
 	}

@@ -32,7 +32,8 @@ func (o *Outbox) Oldest(ctx context.Context, hooks []event.Address) (map[event.A
 		owner, hook, _ := strings.Cut(p, " ")
 		if a := addressOf(owner, hook); asked[a] {
 			of = append(of, a)
-			calls = append(calls, oldestScript.Eval(ctx, pipe, []string{eventsKey(owner)}, o.Clock(), o.bounds.Keep.Milliseconds(), oldestLooks, hook))
+			calls = append(calls, oldestScript.Eval(ctx, pipe, []string{eventsKey(owner)}, o.Clock(), o.bounds.Keep.Milliseconds(), oldestLooks,
+				hook))
 		}
 	}
 	if len(calls) == 0 {

@@ -42,8 +42,8 @@ func markWorks(ctx context.Context, client redis.UniversalClient, owner string) 
 	}
 }
 
-// workLife is how long a work is kept after it was last tried: as long as its event would be if it were not held back, because no replica may
-// run meanwhile, and longer than the addresses of its pictures are valid.
+// workLife is how long a work is kept after it was last tried: as long as its event would be if it were not held back, because no replica
+// may run meanwhile, and longer than the addresses of its pictures are valid.
 func (o *store) workLife() time.Duration { return max(picturesLife, o.bounds.Keep) + event.HeldBack }
 
 // written is a work in the arguments of a script.
@@ -61,7 +61,10 @@ func (o *store) writtenOf(w *event.Work) *written {
 	if w == nil {
 		return nil
 	}
-	return &written{w.Task, textOf(w), dayOf(w.Day), len(w.Pictures), event.HeldBack.Milliseconds(), o.workLife().Milliseconds(), event.SuccessesKept.Milliseconds()}
+	return &written{
+		w.Task, textOf(w), dayOf(w.Day), len(w.Pictures), event.HeldBack.Milliseconds(), o.workLife().Milliseconds(),
+		event.SuccessesKept.Milliseconds(),
+	}
 }
 
 // dayOf is a day in a key.
@@ -196,7 +199,10 @@ func (w *Works) Worked(ctx context.Context, work *event.Work, p event.Progress) 
 		Released bool     `json:"released,omitempty"`
 		Tell     *Written `json:"tell,omitempty"`
 		Beside   *Written `json:"beside,omitempty"`
-	}{work.Task, "", p.Next.Milliseconds(), w.outbox.workLife().Milliseconds(), p.Done, p.Released, w.outbox.Write(p.Tell), w.outbox.Write(p.Beside)}
+	}{
+		work.Task, "", p.Next.Milliseconds(), w.outbox.workLife().Milliseconds(), p.Done, p.Released, w.outbox.Write(p.Tell),
+		w.outbox.Write(p.Beside),
+	}
 	if p.Keep {
 		args.Work = textOf(work)
 	}
@@ -215,7 +221,8 @@ func (w *Works) Worked(ctx context.Context, work *event.Work, p event.Progress) 
 		w.outbox.Wrote(ctx, displaced, wrote)
 	}
 	if at := in.number(); at > 0 && p.Next < event.Lease { // the index has the lease's end
-		_ = w.outbox.client.ZAddLT(ctx, workIndex(worksDue), redis.Z{Score: float64(at), Member: work.Team}).Err() // a look after the lease finds it
+		// a look after the lease finds it
+		_ = w.outbox.client.ZAddLT(ctx, workIndex(worksDue), redis.Z{Score: float64(at), Member: work.Team}).Err()
 	}
 	return known, in.err
 }

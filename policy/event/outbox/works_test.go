@@ -22,7 +22,8 @@ type works interface {
 // succeed writes the success of a task with pictures.
 func (f *form) succeed(team, task string, urls ...string) {
 	f.Helper()
-	w := &event.Work{Task: task, Day: "2026/11/26", Ends: f.clock.Now().Add(24 * time.Hour), Callback: "jobs/" + task, Head: []byte(`{"task_id":"` + task + `"}`)}
+	w := &event.Work{Task: task, Day: "2026/11/26", Ends: f.clock.Now().Add(24 * time.Hour), Callback: "jobs/" + task,
+		Head: []byte(`{"task_id":"` + task + `"}`)}
 	for _, url := range urls {
 		w.Pictures = append(w.Pictures, event.Picture{URL: url})
 	}
@@ -61,7 +62,8 @@ func listening(owner string, of event.Type, callback string) []event.Target {
 	if !strings.HasPrefix(callback, "jobs/") {
 		return nil
 	}
-	return map[event.Type][]event.Target{event.TaskSucceeded: {{Address: event.Address{Owner: owner, Hook: "jobs"}}}, event.TaskStored: {{Address: ops}}}[of]
+	return map[event.Type][]event.Target{event.TaskSucceeded: {{Address: event.Address{Owner: owner, Hook: "jobs"}}},
+		event.TaskStored: {{Address: ops}}}[of]
 }
 
 func silent(string, event.Type, string) []event.Target { return nil }
@@ -94,7 +96,8 @@ func TestASuccessIsToldWhenItsPicturesAreStored(t *testing.T) {
 		f.written("search", "")
 		f.taken("", f.due(9, jobs, ops))
 		list := f.take(9)
-		if len(list) != 1 || list[0].Task != "t1" || list[0].Team != "search" || len(list[0].Pictures) != 2 || !list[0].Ends.Equal(f.clock.Now().Add(24*time.Hour)) {
+		if len(list) != 1 || list[0].Task != "t1" || list[0].Team != "search" || len(list[0].Pictures) != 2 ||
+			!list[0].Ends.Equal(f.clock.Now().Add(24*time.Hour)) {
 			f.Fatalf("%+v", list)
 		}
 		w := list[0]
@@ -103,7 +106,8 @@ func TestASuccessIsToldWhenItsPicturesAreStored(t *testing.T) {
 		f.written("search", "")
 		w.Pictures[1].State = event.PictureStored
 		f.worked(w, w.Release(listening), true)
-		const data = `{"task_id":"t1","results":[{"url":"https://a/1","stored":"/sluice/v1/tasks/t1/results/1"},{"url":"https://a/2","stored":"/sluice/v1/tasks/t1/results/2"}]}`
+		const data = `{"task_id":"t1","results":[{"url":"https://a/1","stored":"/sluice/v1/tasks/t1/results/1"},{"url":"https://a/2",` +
+			`"stored":"/sluice/v1/tasks/t1/results/2"}]}`
 		f.written("search", "task.succeeded"+data)
 		f.taken("search/jobs "+data, f.due(9, jobs, ops))
 		f.worked(w, w.Release(listening), false)
@@ -133,7 +137,8 @@ func TestASuccessIsHeldBackForTenMinutes(t *testing.T) {
 		for range 2 { // as two replicas would
 			f.worked(late[0], late[0].Release(listening), true)
 		}
-		const first = `task.succeeded{"task_id":"t1","results":[{"url":"https://a/1","stored":"/sluice/v1/tasks/t1/results/1"},{"url":"https://a/2"}],"pending":true}`
+		const first = `task.succeeded{"task_id":"t1","results":[{"url":"https://a/1","stored":"/sluice/v1/tasks/t1/results/1"},` +
+			`{"url":"https://a/2"}],"pending":true}`
 		f.written("search", first)
 		f.clock.Move(time.Hour)
 		if w = f.take(9)[0]; w.Pictures[0].State != event.PictureStored {
@@ -141,7 +146,8 @@ func TestASuccessIsHeldBackForTenMinutes(t *testing.T) {
 		}
 		w.Pictures[1].State = event.PictureStored
 		f.worked(w, w.Release(listening), true)
-		f.written("search", first+`; task.stored{"task_id":"t1","results":[{"url":"https://a/1","stored":"/sluice/v1/tasks/t1/results/1"},{"url":"https://a/2","stored":"/sluice/v1/tasks/t1/results/2"}]}`)
+		f.written("search", first+`; task.stored{"task_id":"t1","results":[{"url":"https://a/1","stored":"/sluice/v1/tasks/t1/results/1"},`+
+			`{"url":"https://a/2","stored":"/sluice/v1/tasks/t1/results/2"}]}`)
 		for _, d := range f.due(9, jobs, ops) {
 			if d.To != (map[event.Type]event.Address{event.TaskSucceeded: jobs, event.TaskStored: ops}[d.Event.Type]) {
 				f.Errorf("%+v", d)
@@ -257,7 +263,8 @@ func TestSuccessesAreRemembered(t *testing.T) {
 	})
 }
 
-// While no replica runs, a success that is held back is kept for as long as an event would be, and pictures for longer than their addresses.
+// While no replica runs, a success that is held back is kept for as long as an event would be, and pictures for longer than their
+// addresses.
 func TestAWorkLivesAsLongAsEvents(t *testing.T) {
 	for keep, want := range map[time.Duration]time.Duration{
 		time.Hour:       49*time.Hour + event.HeldBack,

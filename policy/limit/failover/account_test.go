@@ -47,7 +47,8 @@ func (f *awayScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 
 // accountTeam is a team of one quota, and the account's limits for a model.
 func accountTeam(t *testing.T) (*teams.Team, []limit.Scope) {
-	file, err := teams.Parse([]byte("account:\n  - {models: [\"llm-*\"], requests: {per: 1s, limit: 1000}}\nteams:\n  - id: search\n    quotas: {tokens: {day: 1000}}\n"))
+	file, err := teams.Parse([]byte("account:\n  - {models: [\"llm-*\"], requests: {per: 1s, limit: 1000}}\nteams:\n  - id: search\n    " +
+		"quotas: {tokens: {day: 1000}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,8 @@ func TestCorrectionsOfTheAccountAreOneCall(t *testing.T) {
 		}
 	}))
 	team := &teams.Team{ID: "search"}
-	account := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}}, "")
+	account := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{
+		{Rates: []teams.Rate{{Unit: unit.NameImages, Limit: 12, Burst: 12, Per: time.Hour, PerText: "1h"}}}}}, "")
 	ask := func(id string, images int64) *limit.Held {
 		h := hold(id, team, limit.Amounts{limit.Requests: 1, limit.Images: images})
 		h.Outside, h.Lease = account, time.Hour

@@ -172,7 +172,8 @@ func (a *accounts) restoreAll(ctx context.Context) error {
 	err := atOnce(teams, func(id string) error {
 		return a.restore(ctx, a.patience(), id, a.teams.Get(id), number)
 	})
-	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d %s was restored", len(teams), unit.Noun(int64(len(teams)), "teams")), err) //nolint:staticcheck // a name
+	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d %s "+ //nolint:staticcheck // a name
+		"was restored", len(teams), unit.Noun(int64(len(teams)), "teams")), err)
 }
 
 // atOnce calls do for several teams concurrently, so that a slow network does not delay the other work.

@@ -43,7 +43,8 @@ func TestAdjustAndOpen(t *testing.T) {
 			adjusts(t, accounts, "adjust-5", 60, limit.Adjustment{Done: true, DayBefore: 60, Day: 60, MonthBefore: 60, Month: 60})
 		}
 		today := clock.Now().UTC()
-		rows, err := accounts.Rows(ctx, limit.QueryOf(search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()}, limit.ScopeTeam))
+		rows, err := accounts.Rows(ctx, limit.QueryOf(search.ID, []int{today.Year()*10000 + int(today.Month())*100 + today.Day()},
+			limit.ScopeTeam))
 		if err != nil || len(rows) != 1 || rows[0].Model != limit.AdjustedModel || rows[0].Used[unit.Index(unit.NameTokens)] != 60 {
 			t.Errorf("%+v, %v", rows, err)
 		}
@@ -69,8 +70,8 @@ func TestAdjustAndOpen(t *testing.T) {
 	})
 }
 
-// TestAnotherAccountsUseIsNotTakenBack: without a day, a correction of an account beside main takes back what that account used today, not what
-// the team used on all of them.
+// TestAnotherAccountsUseIsNotTakenBack: without a day, a correction of an account beside main takes back what that account used today, not
+// what the team used on all of them.
 func TestAnotherAccountsUseIsNotTakenBack(t *testing.T) {
 	holdings(t, func(t *testing.T, h holding, _ *limittest.Clock) {
 		accounts := h.(adjusting)
@@ -84,7 +85,8 @@ func TestAnotherAccountsUseIsNotTakenBack(t *testing.T) {
 			{-8, limit.Adjustment{DayBefore: 7, Day: 7, MonthBefore: 107, Month: 107}},
 			{-7, limit.Adjustment{Done: true, DayBefore: 7, MonthBefore: 107, Month: 100}},
 		} {
-			c := limit.Correction{ID: "eu-" + rand.Text(), Team: limittest.Team(t).ID, Unit: unit.NameTokens, Delta: tt.delta, Account: "eu", Why: "test"}
+			c := limit.Correction{ID: "eu-" + rand.Text(), Team: limittest.Team(t).ID, Unit: unit.NameTokens, Delta: tt.delta, Account: "eu",
+				Why: "test"}
 			got, err := accounts.Adjust(t.Context(), c)
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("%d: %v (-want +got):\n%s", tt.delta, err, diff)
@@ -96,7 +98,8 @@ func TestAnotherAccountsUseIsNotTakenBack(t *testing.T) {
 // adjusts corrects the tokens of the team, and expects a result.
 func adjusts(t *testing.T, accounts adjusting, id string, delta int64, want limit.Adjustment) {
 	t.Helper()
-	got, err := accounts.Adjust(t.Context(), limit.Correction{ID: id, Team: limittest.Team(t).ID, Unit: unit.NameTokens, Delta: delta, Why: "test"})
+	got, err := accounts.Adjust(t.Context(), limit.Correction{ID: id, Team: limittest.Team(t).ID, Unit: unit.NameTokens, Delta: delta,
+		Why: "test"})
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%s: %v (-want +got):\n%s", id, err, diff)
 	}
@@ -115,9 +118,9 @@ func TestYesterdayIsGivenBack(t *testing.T) {
 	})
 }
 
-// TestADayThatHasPassedIsCorrected: a named day's row of the ledger is corrected, of the account that is named, and the month that runs, and
-// never today. At most what the ledger has of that day and account is taken back. What happens to the running day, and to a month that is
-// over, shows the next correction.
+// TestADayThatHasPassedIsCorrected: a named day's row of the ledger is corrected, of the account that is named, and the month that runs,
+// and never today. At most what the ledger has of that day and account is taken back. What happens to the running day, and to a month that
+// is over, shows the next correction.
 func TestADayThatHasPassedIsCorrected(t *testing.T) {
 	holdings(t, func(t *testing.T, h holding, clock *limittest.Clock) {
 		accounts := h.(adjusting)
@@ -140,7 +143,8 @@ func TestADayThatHasPassedIsCorrected(t *testing.T) {
 			{1, "main", -70, limit.Adjustment{Done: true, DayBefore: 70, MonthBefore: 80, Month: 10}},
 			{0, "eu", 3, limit.Adjustment{Done: true, Day: 3, MonthBefore: 10, Month: 13}},
 		} {
-			c := limit.Correction{ID: "past-" + rand.Text(), Team: limittest.Team(t).ID, Unit: unit.NameTokens, Delta: tt.delta, Day: dayOf(tt.ago), Account: tt.account, Why: "test"}
+			c := limit.Correction{ID: "past-" + rand.Text(), Team: limittest.Team(t).ID, Unit: unit.NameTokens, Delta: tt.delta, Day: dayOf(tt.ago),
+				Account: tt.account, Why: "test"}
 			got, err := accounts.Adjust(t.Context(), c)
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("%d of account %q, %d days ago: %v (-want +got):\n%s", tt.delta, tt.account, tt.ago, err, diff)

@@ -103,7 +103,8 @@ func (w *world) heardSince(begun time.Time) {
 		words := &r.shared.link
 		words.mu.Lock()
 		known := fmt.Sprint(words.last.At.UnixMicro())
-		if r.wire.now() == works && at.After(words.last.At) && !words.last.At.Before(until) && w.server.HGet("sl1:replicas", r.shared.Store.Peer.ID) == known {
+		if r.wire.now() == works && at.After(words.last.At) && !words.last.At.Before(until) &&
+			w.server.HGet("sl1:replicas", r.shared.Store.Peer.ID) == known {
 			words.last.At, words.at = at, r.shared.Now().Add(-time.Second)
 			w.server.HSet("sl1:replicas", r.shared.Store.Peer.ID, fmt.Sprint(at.UnixMicro()), "last", fmt.Sprint(at.UnixMicro()))
 			w.mu.Lock()
@@ -175,7 +176,8 @@ func (w *world) admit(r *replica, k kind) answer {
 func (w *world) admitAs(r *replica, k kind, n int) answer {
 	now := time.Now()
 	h := limit.Hold{
-		ID: idAt(now, n), Team: r.teams[k.team], Outside: w.outside(&k), Account: k.account, Model: k.model, Endpoint: k.endpoint, Tag: k.tag, Key: k.key, Amounts: k.amounts, Task: k.task, Lease: requestLease,
+		ID: idAt(now, n), Team: r.teams[k.team], Outside: w.outside(&k), Account: k.account, Model: k.model, Endpoint: k.endpoint, Tag: k.tag,
+		Key: k.key, Amounts: k.amounts, Task: k.task, Lease: requestLease,
 	}
 	sure := r.wire.sure()
 	v, err := r.shared.Admit(context.Background(), &h)
@@ -200,7 +202,8 @@ func (w *world) judge(r *replica, k kind, counts map[string]int, a answer) {
 		return
 	}
 	counts["200"]++
-	q := &request{kind: k, held: v.Held, by: r, at: a.at, due: a.at.Add(requestLease), told: a.sure && r.wire.sure(), aside: r.counted(k.team, k.amounts)}
+	q := &request{kind: k, held: v.Held, by: r, at: a.at, due: a.at.Add(requestLease), told: a.sure && r.wire.sure(),
+		aside: r.counted(k.team, k.amounts)}
 	q.terms = limit.TermsFor(r.teams[k.team], k.key)
 	w.requests = append(w.requests, q)
 	w.blurred = w.blurred || !q.told && w.story.start != "at noon"

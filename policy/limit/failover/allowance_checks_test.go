@@ -86,7 +86,8 @@ func (q *request) other(id string) *limit.Held {
 	return nil
 }
 
-// withinOutside checks the admitted requests of all teams, with this one, against the quotas of its account at the service and of the house.
+// withinOutside checks the admitted requests of all teams, with this one, against the quotas of its account at the service and of the
+// house.
 func (w *world) withinOutside(by *request) {
 	for _, scope := range w.outside(&by.kind) {
 		id := scope.Document.ID
@@ -106,7 +107,8 @@ func (w *world) withinOutside(by *request) {
 				}
 			}
 			if sum > most+forgiven {
-				w.fail("%s: %s admitted %d %s of one %s for all teams, the most is %d%s", id, by.by.name, sum, unit.Names[u], teams.Periods[quota%2], most, w.unknown(forgiven))
+				w.fail("%s: %s admitted %d %s of one %s for all teams, the most is %d%s", id, by.by.name, sum, unit.Names[u], teams.Periods[quota%2],
+					most, w.unknown(forgiven))
 			}
 		}
 	}
@@ -210,7 +212,8 @@ const nearMidnight = 2 * time.Second
 func (w *world) dayIsRight(q *request) {
 	before, after := limit.CalendarOf(q.at.Add(-nearMidnight)), limit.CalendarOf(time.Now().Add(nearMidnight))
 	if q.held.Day < before.Day || q.held.Day > after.Day || q.held.Month != q.held.Day/100 {
-		w.fail("days: a request of %s belongs to %d (%d) by Redis's clock, and was admitted on %d (%d)", q.by.name, before.Day, before.Month, q.held.Day, q.held.Month)
+		w.fail("days: a request of %s belongs to %d (%d) by Redis's clock, and was admitted on %d (%d)", q.by.name, before.Day, before.Month,
+			q.held.Day, q.held.Month)
 	}
 }
 

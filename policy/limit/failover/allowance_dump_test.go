@@ -87,9 +87,10 @@ type openHold struct {
 	parts      [limit.InnerScopes]string // the names of the scopes inside the team whose quotas count it, behind @
 }
 
-// holdForm is the text of a hold. Behind the amounts are the team, with /@ and the key whose quotas count it, and the entry of the ledger, with
-// #@ and the value of the tag.
-var holdForm = regexp.MustCompile(`^(\w+) (\d) (\d) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (?:\d+ ){4}\S+ [^ /]+(?:/(\S+))? [^#]*(?:#(.*))?$`)
+// holdForm is the text of a hold. Behind the amounts are the team, with /@ and the key whose quotas count it, and the entry of the ledger,
+// with #@ and the value of the tag.
+var holdForm = regexp.MustCompile(
+	`^(\w+) (\d) (\d) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (?:\d+ ){4}\S+ [^ /]+(?:/(\S+))? [^#]*(?:#(.*))?$`)
 
 // openHolds reads the open holds of a team directly, without a script.
 func (w *world) openHolds(team string) (list []openHold) {
@@ -105,7 +106,8 @@ func (w *world) openHolds(team string) (list []openHold) {
 		for i := 2; i < len(n); i++ {
 			n[i], _ = strconv.ParseInt(found[i], 10, 64)
 		}
-		list = append(list, openHold{id: id, task: n[3] == 1, day: int(n[5]), month: int(n[6]), amounts: limit.Amounts(n[7:]), parts: [...]string{found[12], found[11]}})
+		list = append(list, openHold{id: id, task: n[3] == 1, day: int(n[5]), month: int(n[6]), amounts: limit.Amounts(n[7:]),
+			parts: [...]string{found[12], found[11]}})
 	}
 	return list
 }

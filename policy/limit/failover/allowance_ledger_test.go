@@ -108,11 +108,14 @@ func (w *world) balance(team int) {
 		sure := r.sure.exact[u] + r.sure.estimated[u]
 		switch {
 		case exact < r.sure.exact[u] || exact > r.sure.exact[u]+r.maybe.exact[u]:
-			w.fail("ledger: %s has %d %s for certain, upstream did %d, and %d at replicas that died", worldTeams[team], exact, name, r.sure.exact[u], r.maybe.exact[u])
+			w.fail("ledger: %s has %d %s for certain, upstream did %d, and %d at replicas that died", worldTeams[team], exact, name,
+				r.sure.exact[u], r.maybe.exact[u])
 		case total < sure+r.kept[u]:
-			w.fail("ledger: %s has %d %s, upstream did %d, and %d at replicas that died, which Redis knew", worldTeams[team], total, name, sure, r.kept[u])
+			w.fail("ledger: %s has %d %s, upstream did %d, and %d at replicas that died, which Redis knew", worldTeams[team], total, name, sure,
+				r.kept[u])
 		case total > sure+r.maybe.estimated[u]+r.aside[u]:
-			w.fail("ledger: %s has %d %s, upstream did %d, and at most %d at replicas that died", worldTeams[team], total, name, sure, r.maybe.estimated[u])
+			w.fail("ledger: %s has %d %s, upstream did %d, and at most %d at replicas that died", worldTeams[team], total, name, sure,
+				r.maybe.estimated[u])
 		}
 	}
 	if !r.died {

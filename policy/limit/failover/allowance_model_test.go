@@ -17,10 +17,12 @@ import (
 var inCalm = []verb{asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, maintains, looks}
 
 // inOutages are the acts while Redis keeps its memory: calls fail in every way, replicas die and stop, limits change.
-var inOutages = []verb{asks, asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, passes, fares, fares, fares, arrives, maintains, watches, looks, dies, restarts, reads}
+var inOutages = []verb{asks, asks, asks, asks, settles, settles, takesOver, repeats, extends, passes, passes, fares, fares, fares, arrives,
+	maintains, watches, looks, dies, restarts, reads}
 
 // inMemoryLoss adds a Redis that loses its memory, or returns to an older state.
-var inMemoryLoss = []verb{asks, asks, asks, asks, settles, settles, takesOver, extends, passes, passes, passes, fares, arrives, maintains, dies, restarts, forgets, saves, saves, rollsBack, rollsBack}
+var inMemoryLoss = []verb{asks, asks, asks, asks, settles, settles, takesOver, extends, passes, passes, passes, fares, arrives, maintains,
+	dies, restarts, forgets, saves, saves, rollsBack, rollsBack}
 
 // TestNoHistoryPassesALimit plays random stories of replicas, the world, and a Redis that stalls, forgets and goes back. However they
 // end, no team was admitted more than its limits, and after recovery the accounts match upstream's work. For ten thousand

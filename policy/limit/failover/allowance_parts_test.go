@@ -107,8 +107,8 @@ func (w *world) days() (list []int) {
 	return list
 }
 
-// partsHold checks that the amounts that Redis says the parts of a team hold are the sums of the open holds. Days of past months need not be right:
-// no quota counts them.
+// partsHold checks that the amounts that Redis says the parts of a team hold are the sums of the open holds. Days of past months need not
+// be right: no quota counts them.
 func (w *world) partsHold(team string, holds []openHold) {
 	month := limit.CalendarOf(time.Now()).Month
 	for of, end := range worldParts {
@@ -140,8 +140,8 @@ func (w *world) partsHold(team string, holds []openHold) {
 	}
 }
 
-// partsAddUp checks the ledgers of tags and keys against the work of upstream: each request is in the row of its value and in that of its key.
-// Of replicas that died it may be there or not, unless Redis had told that it holds it. Allowances that are charged belong to no part.
+// partsAddUp checks the ledgers of tags and keys against the work of upstream: each request is in the row of its value and in that of its
+// key. Of replicas that died it may be there or not, unless Redis had told that it holds it. Allowances that are charged belong to no part.
 func (w *world) partsAddUp(team int, died bool) {
 	for of := range worldParts {
 		rows, err := redisstore.New(w.admin).Rows(context.Background(), limit.QueryOf(worldTeams[team], w.days(), of))
@@ -198,8 +198,8 @@ func (w *world) between(what string, got, least, most balance) {
 // worldRate is how many requests an hour the second key of labs may make.
 const worldRate = 60
 
-// rateHolds checks the rate of a key: with any replicas cut off it admits at most its limit and each replica's share of it, in every window.
-// A replica that died left a share to its successor.
+// rateHolds checks the rate of a key: with any replicas cut off it admits at most its limit and each replica's share of it, in every
+// window. A replica that died left a share to its successor.
 func (w *world) rateHolds() {
 	unlimited := func(e edition) bool { return e.name == "requests only" }
 	if w.ever || slices.ContainsFunc(w.editions, unlimited) {

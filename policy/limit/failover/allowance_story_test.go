@@ -87,7 +87,8 @@ func stories(menu ...verb) *rapid.Generator[story] {
 	acts := rapid.SliceOfN(actsOf(menu), 0, 12)
 	return rapid.Custom(func(t *rapid.T) story {
 		return story{
-			start:    rapid.SampledFrom([]string{"at noon", "20s before midnight", "8m before midnight", "20s before the month is over"}).Draw(t, "start"),
+			start: rapid.SampledFrom([]string{"at noon", "20s before midnight", "8m before midnight", "20s before the month is over"}).
+				Draw(t, "start"),
 			replicas: rapid.SampledFrom([]int{1, 2, 3, 3, 3}).Draw(t, "replicas"),
 			told:     rapid.SampledFrom([]int{3, 3, 1, 2, 5}).Draw(t, "told"),
 			skew:     rapid.SampledFrom([]time.Duration{0, 0, -90 * time.Second, 90 * time.Second}).Draw(t, "skew"),
@@ -122,7 +123,8 @@ func (a *act) draw(t *rapid.T) {
 		a.hurry = rapid.SampledFrom([]bool{false, false, false, true}).Draw(t, "hurry")
 	case passes:
 		a.wait = rapid.SampledFrom([]time.Duration{
-			time.Millisecond, 100 * time.Millisecond, time.Second, time.Second, 5 * time.Second, 11 * time.Second, time.Minute, 5 * time.Minute, 11 * time.Minute, 20 * time.Minute,
+			time.Millisecond, 100 * time.Millisecond, time.Second, time.Second, 5 * time.Second, 11 * time.Second, time.Minute, 5 * time.Minute,
+			11 * time.Minute, 20 * time.Minute,
 		}).Draw(t, "wait")
 	case fares:
 		a.lets = rapid.SampledFrom([]passage{works, works, isAway, isRefused, isCut, neverGoes, isLate, neverComes, isSlow}).Draw(t, "lets")

@@ -22,7 +22,8 @@ func TestAllowanceSize(t *testing.T) {
 			t.Errorf("%d", size[0])
 		case left != limit.None && size[0]*replicas > left/allowancesPart:
 			t.Errorf("%d of each replica are more than a tenth of %d", size[0], left)
-		case left != limit.None && used <= left/allowancePart && replicas <= allowancePart/allowancesPart && size[0] < left/allowancePart/replicas:
+		case left != limit.None && used <= left/allowancePart && replicas <= allowancePart/allowancesPart &&
+			size[0] < left/allowancePart/replicas:
 			t.Errorf("%d is less than a fiftieth of %d", size[0], left)
 		case size[limit.StockTasks] != 0:
 			t.Error("a unit without a limit needs no allowance")

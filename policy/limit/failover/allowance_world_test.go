@@ -20,7 +20,8 @@ import (
 	"sluice/policy/unit"
 )
 
-// worldTeams are the teams of the world. Requests of labs count in the quotas of the house, the team, the key and the tag's value, all four.
+// worldTeams are the teams of the world. Requests of labs count in the quotas of the house, the team, the key and the tag's value, all
+// four.
 var worldTeams = []string{"search", "shop", "labs"}
 
 // worldHouse is the cap of all teams together.
@@ -45,13 +46,15 @@ var editions = map[string][]*teams.Team{
 	"as it was": readEdition(allTeams(1, 1)),
 	"half":      readEdition(allTeams(1, 2)),
 	"double":    readEdition(allTeams(2, 1)),
-	"requests only": readEdition("teams:\n  - id: search\n    quotas: {requests: {day: 100}}\n  - id: shop\n    quotas: {requests: {day: 100}}\n" +
-		"  - id: labs\n    quotas: {requests: {day: 100}}\n"),
+	"requests only": readEdition(
+		"teams:\n  - id: search\n    quotas: {requests: {day: 100}}\n  - id: shop\n    quotas: {requests: {day: 100}}\n" +
+			"  - id: labs\n    quotas: {requests: {day: 100}}\n"),
 }
 
 // allTeams are the teams with a part of their limits.
 func allTeams(part, of int) string {
-	const doc = "teams:\n  - id: search\n    quotas: {requests: {day: %d}, images: {day: %d, month: %d}, spend: {month: %d}}\n    open_tasks: %d\n" +
+	const doc = "teams:\n  - id: search\n    quotas: {requests: {day: %d}, images: {day: %d, month: %d}, spend: {month: %d}}\n    " +
+		"open_tasks: %d\n" +
 		"  - id: shop\n    quotas: {requests: {day: %d}, tokens: {day: %d, month: %d}}\n" +
 		"  - id: labs\n    quotas: {requests: {day: %d}, tokens: {month: %d}, images: {day: %d}}\n    open_tasks: %d\n" +
 		"    tag_key: project\n    tag_quotas: {images: {day: %d}}\n    keys:\n" +
@@ -87,13 +90,19 @@ type kind struct {
 const imagePrice = teams.Nano / 5
 
 var kinds = map[string]kind{
-	"a task of 4 images":      {team: 0, model: "gen2.6-image", endpoint: policy.EndpointImage, amounts: limit.Amounts{1, 0, 4, 4 * imagePrice}, task: true},
-	"3 pictures":              {team: 0, model: "llm-image", endpoint: policy.EndpointMultimodal, amounts: limit.Amounts{1, 0, 3, 3 * imagePrice}},
-	"a text":                  {team: 1, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 30, 0, 300}},
-	"2 pictures with a key":   {team: 2, model: "llm-image", endpoint: policy.EndpointMultimodal, amounts: limit.Amounts{1, 0, 2, 2 * imagePrice}, tag: "mill", key: "aaaaaaaaaaaa", account: worldEast.ID},
-	"a text with a key":       {team: 2, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 25, 0, 250}, tag: "weir", key: "aaaaaaaaaaaa"},
-	"a task with another key": {team: 2, model: "gen2.6-image", endpoint: policy.EndpointImage, amounts: limit.Amounts{1, 0, 1, imagePrice}, task: true, tag: "mill", key: "bbbbbbbbbbbb", account: worldEast.ID},
-	"a text with another key": {team: 2, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 25, 0, 250}, tag: "weir", key: "bbbbbbbbbbbb", account: worldEast.ID},
+	"a task of 4 images": {team: 0, model: "gen2.6-image", endpoint: policy.EndpointImage,
+		amounts: limit.Amounts{1, 0, 4, 4 * imagePrice}, task: true},
+	"3 pictures": {team: 0, model: "llm-image", endpoint: policy.EndpointMultimodal,
+		amounts: limit.Amounts{1, 0, 3, 3 * imagePrice}},
+	"a text": {team: 1, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 30, 0, 300}},
+	"2 pictures with a key": {team: 2, model: "llm-image", endpoint: policy.EndpointMultimodal,
+		amounts: limit.Amounts{1, 0, 2, 2 * imagePrice}, tag: "mill", key: "aaaaaaaaaaaa", account: worldEast.ID},
+	"a text with a key": {team: 2, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 25, 0, 250}, tag: "weir",
+		key: "aaaaaaaaaaaa"},
+	"a task with another key": {team: 2, model: "gen2.6-image", endpoint: policy.EndpointImage, amounts: limit.Amounts{1, 0, 1, imagePrice},
+		task: true, tag: "mill", key: "bbbbbbbbbbbb", account: worldEast.ID},
+	"a text with another key": {team: 2, model: "llm-max", endpoint: policy.EndpointText, amounts: limit.Amounts{1, 25, 0, 250}, tag: "weir",
+		key: "bbbbbbbbbbbb", account: worldEast.ID},
 }
 
 // mostOf is the larger of each amount.
@@ -184,7 +193,8 @@ type request struct {
 // newWorld makes a double of Redis. All of it runs in the caller's bubble.
 func newWorld(s story) *world {
 	time.Sleep(time.Until(starts[s.start]))
-	w := &world{story: s, house: worldHouse, server: miniredis.NewMiniRedis(), allowances: map[string]limit.Amounts{}, calm: true, lastReach: time.Now()}
+	w := &world{story: s, house: worldHouse, server: miniredis.NewMiniRedis(), allowances: map[string]limit.Amounts{}, calm: true,
+		lastReach: time.Now()}
 	w.server.ClockTTL(true)
 	w.admin = w.connect()
 	return w

@@ -54,7 +54,8 @@ type grown struct {
 
 func newGrown(b *testing.B, count int) *grown {
 	client := limittest.TCPRedis(b)
-	g := &grown{b, client, New(Config{Store: redisstore.New(client), Timeout: 10 * time.Second, Replicas: 1, Now: time.Now}), benchTeams(b, count)}
+	g := &grown{b, client, New(Config{Store: redisstore.New(client), Timeout: 10 * time.Second, Replicas: 1, Now: time.Now}),
+		benchTeams(b, count)}
 	g.each(count, func(i int) { g.admit(benchHold(i, g.teams[i])) }) // a team's first request at a process asks for more
 	return g
 }

@@ -55,8 +55,8 @@ func BenchmarkTagQuotas(b *testing.B) {
 	}
 }
 
-// BenchmarkScopes is BenchmarkDecisions for one team, alone, with a house beside it, and with limits of its key and of the values of its tag,
-// too, in turn, so that all see the same machine: in Redis, and in memory by one caller.
+// BenchmarkScopes is BenchmarkDecisions for one team, alone, with a house beside it, and with limits of its key and of the values of its
+// tag, too, in turn, so that all see the same machine: in Redis, and in memory by one caller.
 func BenchmarkScopes(b *testing.B) {
 	const limits = "{requests: {day: 1000000000}, spend: {day: 1000000}}"
 	plain := []string{"rates: {requests: {per: 1s, limit: 1000000000}}", "quotas: " + limits, "tag_key: project"}
@@ -80,7 +80,8 @@ func BenchmarkScopes(b *testing.B) {
 				b.Error(v, err)
 				return
 			}
-			in.(interface{ SettleLater(c *limit.Charge) }).SettleLater(&limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{1, 100, 0, 50}})
+			in.(interface{ SettleLater(c *limit.Charge) }).SettleLater(
+				&limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{1, 100, 0, 50}})
 		}
 		b.Run("redis/"+with.name, func(b *testing.B) {
 			client := limittest.TCPRedis(b)

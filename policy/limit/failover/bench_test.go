@@ -17,7 +17,8 @@ import (
 	"sluice/policy/teams"
 )
 
-const benchTeam = "    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n    quotas: {tokens: {day: 1000000000000}, spend: {month: 1000000}}\n"
+const benchTeam = "    rates: {requests: {per: 1s, limit: 1000000000}, tokens: {per: 1s, limit: 1000000000}}\n    quotas: {tokens: " +
+	"{day: 1000000000000}, spend: {month: 1000000}}\n"
 
 func benchTeams(b *testing.B, n int) []*teams.Team {
 	doc := "teams:\n"

@@ -80,8 +80,8 @@ func TestBooksNeverSpendMoreThanIsSetAside(t *testing.T) {
 		k.b = k.s.teams.Get("search")
 		k.b.team = k.team
 		t.Repeat(map[string]func(*rapid.T){
-			"lends": k.lends, "answers": k.answers, "spends": k.spends, "settles": k.settles, "renews": k.renews, "arrives late": k.arrives, "posts": k.posts,
-			"is forgotten": k.forgotten, "": k.holdsUp,
+			"lends": k.lends, "answers": k.answers, "spends": k.spends, "settles": k.settles, "renews": k.renews, "arrives late": k.arrives,
+			"posts": k.posts, "is forgotten": k.forgotten, "": k.holdsUp,
 		})
 	})
 }
@@ -114,7 +114,8 @@ func (k *keeper) spends(t *rapid.T) {
 	l := k.loans[0]
 	k.loans = k.loans[1:]
 	k.n++
-	h := &limit.Held{ID: fmt.Sprint("h", k.n), Team: "search", Amounts: limit.Amounts{limit.Images: l.Most[limit.Images]}, Day: limit.CalendarOf(k.now).Day}
+	h := &limit.Held{ID: fmt.Sprint("h", k.n), Team: "search", Amounts: limit.Amounts{limit.Images: l.Most[limit.Images]},
+		Day: limit.CalendarOf(k.now).Day}
 	state := localOnly
 	if rapid.Bool().Draw(t, "in doubt") {
 		state = maybeInRedis

@@ -34,10 +34,12 @@ teams:
 func account(id string, images, requests int64) *teams.Account {
 	a := &teams.Account{ID: id}
 	if images > 0 {
-		a.Quotas = &teams.Team{ID: teams.AccountQuotasID(id), Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: images}}}
+		a.Quotas = &teams.Team{ID: teams.AccountQuotasID(id), Quotas: []teams.Quota{
+			{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: images}}}
 	}
 	if requests > 0 {
-		a.Limits = []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Per: time.Hour, PerText: "1h", Limit: requests, Burst: requests}}}}
+		a.Limits = []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Per: time.Hour, PerText: "1h", Limit: requests,
+			Burst: requests}}}}
 	}
 	return a
 }
@@ -113,7 +115,8 @@ func TestTheQuotasOfAnAccountCapItsWork(t *testing.T) {
 		b.taken("two are held", eu.Quotas, 0, 8)
 		h := b.on(eu, "shop", 4)
 		v := b.try(h)
-		want := "Account eu at the service has 2 left of its quota images-day of 10, and this request may cost 4; running requests hold the rest, which may be free in 5s."
+		want := "Account eu at the service has 2 left of its quota images-day of 10, and this request may cost 4; running requests hold the " +
+			"rest, which may be free in 5s."
 		if text := v.Explain(h); v.Held != nil || v.Reason != limit.ReasonAccount || v.Fault.Scope != limit.ScopeAccount || text != want {
 			b.Errorf("%+v: %s", v, text)
 		}
@@ -282,7 +285,8 @@ func TestAHoldMovesWithoutRedis(t *testing.T) {
 			if v.Held == nil {
 				t.Fatalf("%+v", v)
 			}
-			s.SettleLater(&limit.Charge{Held: v.Held, Team: file.Team("shop"), Amounts: limit.Amounts{limit.Requests: 1, limit.Images: held.Amounts[limit.Images]}})
+			s.SettleLater(&limit.Charge{Held: v.Held, Team: file.Team("shop"),
+				Amounts: limit.Amounts{limit.Requests: 1, limit.Images: held.Amounts[limit.Images]}})
 		}
 		if _, err := b.mover.Move(s.Context(), during, b.on(account("de", 9, 0), "shop", 3)); err == nil {
 			t.Error("an account without an allowance has room")

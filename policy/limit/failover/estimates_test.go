@@ -25,8 +25,8 @@ func (e *estate) tokensOf(team string) (used, held, ledger int64) {
 	return report.Limits[0].Used, report.Limits[0].Held, ledger
 }
 
-// An estimate is cut to the house's quota in its team, too: when its lease ends the team is charged what the house is, and a house that comes
-// back, or another replica that starts, adds nothing.
+// An estimate is cut to the house's quota in its team, too: when its lease ends the team is charged what the house is, and a house that
+// comes back, or another replica that starts, adds nothing.
 func TestATeamHoldsNoMoreThanTheHouse(t *testing.T) {
 	estates(t, "house: {quotas: {tokens: {month: 4000}}}\nteams: [{id: search}, {id: shop}]\n", func(e *estate) {
 		h := e.hold(e.File, "search", limit.Amounts{limit.Requests: 1, limit.Tokens: 1 << 40})

@@ -45,7 +45,10 @@ func New(config Config) *Failover {
 		link:  link{Config: &config, beating: semaphore.NewWeighted(1), fleet: limit.NewFleet(config.Replicas, config.Now)},
 		teams: teams.PerTeam[books]{First: func(string) *books { return &books{restoring: semaphore.NewWeighted(1)} }},
 	}
-	s := &Failover{settler: settler{accounts: a, rates: limit.NewShares(a.divisor, config.Now), seeds: seeds{of: teams.PerTeam[seed]{First: newSeed}}}, Ledgers: a.Store.Ledgers}
+	s := &Failover{settler: settler{
+		accounts: a, rates: limit.NewShares(a.divisor, config.Now),
+		seeds: seeds{of: teams.PerTeam[seed]{First: newSeed}},
+	}, Ledgers: a.Store.Ledgers}
 	a.reached = s.rates.Opened
 	a.fleet.Grant(0, limit.Beyond{}, config.Now().Add(partFor))
 	s.queue = newQueue(s.post, a.whole)
@@ -172,7 +175,8 @@ func (s *Failover) Maintain(ctx context.Context) error {
 func (s *Failover) Close(ctx context.Context) error {
 	s.queue.drain(ctx)
 	err := s.renewer.leave(ctx)
-	_ = s.call(ctx, func(ctx context.Context) error { return redisstore.Leave(ctx, s.Store) }) // otherwise its part is free when it counts as dead
+	// otherwise its part is free when it counts as dead
+	_ = s.call(ctx, func(ctx context.Context) error { return redisstore.Leave(ctx, s.Store) })
 	if lost := s.queue.waiting(); lost > 0 {
 		err = errors.Join(err, fmt.Errorf("%d settlements were not posted; their holds are charged as estimated when their leases end", lost))
 	}

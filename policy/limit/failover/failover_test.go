@@ -221,7 +221,8 @@ func TestQuotasWithoutRedis(t *testing.T) {
 			t.Errorf("nothing is set aside for the team: %+v", v)
 		}
 		s.back()
-		s.charge(s.must("a", team, limit.Amounts{limit.Requests: 1, limit.Images: 600}), team, limit.Amounts{limit.Requests: 1, limit.Images: 600})
+		s.charge(s.must("a", team, limit.Amounts{limit.Requests: 1, limit.Images: 600}), team,
+			limit.Amounts{limit.Requests: 1, limit.Images: 600})
 		s.settled()
 		s.clock.Move(renewEvery)
 		s.back()
@@ -239,7 +240,8 @@ func TestQuotasWithoutRedis(t *testing.T) {
 		if admitted != 10 {
 			t.Errorf("%d requests of 4 images were admitted of an allowance of 40", admitted)
 		}
-		if v, err := s.ask("too much", team, limit.Amounts{limit.Requests: 1, limit.Images: 404}); err != nil || v.Reason != limit.ReasonQuota || v.Fault.Left != 360 {
+		if v, err := s.ask("too much", team, limit.Amounts{limit.Requests: 1, limit.Images: 404}); err != nil || v.Reason != limit.ReasonQuota ||
+			v.Fault.Left != 360 {
 			t.Errorf("no allowance is that large: %+v, %v", v, err)
 		}
 		s.back()
@@ -267,12 +269,14 @@ func TestANewDayWithoutRedis(t *testing.T) {
 		s.settled()
 		s.back() // it has an allowance of the next day from now on
 		s.fault.mode.Store(away)
-		if v, err := s.ask("b", team, limit.Amounts{limit.Images: 5}); err != nil || v.Reason != limit.ReasonQuota || v.Fault.Period != teams.PeriodDay {
+		if v, err := s.ask("b", team, limit.Amounts{limit.Images: 5}); err != nil || v.Reason != limit.ReasonQuota ||
+			v.Fault.Period != teams.PeriodDay {
 			t.Errorf("the day is used up: %+v, %v", v, err)
 		}
 		s.clock.Move(10 * time.Second)
 		s.charge(s.must("c", team, limit.Amounts{limit.Images: 5}), team, limit.Amounts{limit.Images: 5})
-		if v, err := s.ask("d", team, limit.Amounts{limit.Images: 46}); err != nil || v.Reason != limit.ReasonQuota || v.Fault.Period != teams.PeriodMonth {
+		if v, err := s.ask("d", team, limit.Amounts{limit.Images: 46}); err != nil || v.Reason != limit.ReasonQuota ||
+			v.Fault.Period != teams.PeriodMonth {
 			t.Errorf("the month is used up: %+v, %v", v, err)
 		}
 		s.back()

@@ -47,7 +47,8 @@ func TestACorrectionIsNotUndone(t *testing.T) {
 		spend(50)
 		time.Sleep(13 * time.Hour)
 		spend(1)
-		if _, err := r.shared.Store.Adjust(context.Background(), limit.Correction{ID: "adj", Team: "shop", Unit: "tokens", Delta: -1000, Why: "why"}); err != nil {
+		if _, err := r.shared.Store.Adjust(context.Background(), limit.Correction{ID: "adj", Team: "shop", Unit: "tokens", Delta: -1000,
+			Why: "why"}); err != nil {
 			t.Fatal(err)
 		}
 		w.tick(1)

@@ -143,12 +143,16 @@ func TestTheHouseCapsAllTeams(t *testing.T) {
 		a, b := e.must("search", 4), e.must("trial", 3)
 		e.wants("two are held", 0, 7)
 		for team, want := range map[string]string{
-			"shop":   "The house, which is all teams together, has 3 left of its quota images-day of 10, and this request may cost 4; running requests hold the rest, which may be free in 5s.",
-			"trial":  "The house, which is all teams together, has 3 left of its quota images-day of 10, and this request may cost 4; running requests hold the rest, which may be free in 5s.",
-			"search": "The house, which is all teams together, has 3 left of its quota images-day of 10, and this request may cost 4; running requests hold the rest, which may be free in 5s.",
+			"shop": "The house, which is all teams together, has 3 left of its quota images-day of 10, and this request may cost 4; running " +
+				"requests hold the rest, which may be free in 5s.",
+			"trial": "The house, which is all teams together, has 3 left of its quota images-day of 10, and this request may cost 4; running " +
+				"requests hold the rest, which may be free in 5s.",
+			"search": "The house, which is all teams together, has 3 left of its quota images-day of 10, and this request may cost 4; running " +
+				"requests hold the rest, which may be free in 5s.",
 		} {
 			v := e.ask(team, 4)
-			if text := v.Explain(&limit.Hold{Team: e.Team(team)}); v.Held != nil || v.Reason != limit.ReasonHouse || v.Fault.Scope != limit.ScopeHouse || text != want {
+			if text := v.Explain(&limit.Hold{Team: e.Team(team)}); v.Held != nil || v.Reason != limit.ReasonHouse ||
+				v.Fault.Scope != limit.ScopeHouse || text != want {
 				e.Errorf("%s: %+v: %s", team, v, text)
 			}
 		}
@@ -201,22 +205,23 @@ teams:
 
 // What the house can never let pass is refused as such, also in shadow mode, and so is nothing that is an estimate.
 func TestWhatNeverFitsIntoTheHouse(t *testing.T) {
-	estates(t, "house: {quotas: {images: {day: 10}, tokens: {day: 40}, spend: {day: 5}}}\nteams:\n  - {id: trial, shadow: true}\n", func(e *estate) {
-		v := e.ask("trial", 11)
-		want := "The request asks for 11 and can never fit: the house is allowed 10 of images per day."
-		if text := v.Explain(&limit.Hold{Team: e.Team("trial")}); v.Reason != limit.ReasonNever || text != want {
-			e.Errorf("%+v: %s", v, text)
-		}
-		text := limit.Amounts{limit.Requests: 1, limit.Tokens: 1000, limit.Spend: 9 * teams.Nano}
-		for n := range 4 {
-			if v, err := e.Admit(e.Context(), e.hold(e.File, "trial", text)); err != nil || v.Held == nil {
-				e.Errorf("%d: an estimate is a quarter at most: %+v, %v", n, v, err)
+	estates(t, "house: {quotas: {images: {day: 10}, tokens: {day: 40}, spend: {day: 5}}}\nteams:\n  - {id: trial, shadow: true}\n",
+		func(e *estate) {
+			v := e.ask("trial", 11)
+			want := "The request asks for 11 and can never fit: the house is allowed 10 of images per day."
+			if text := v.Explain(&limit.Hold{Team: e.Team("trial")}); v.Reason != limit.ReasonNever || text != want {
+				e.Errorf("%+v: %s", v, text)
 			}
-		}
-		if v, err := e.Admit(e.Context(), e.hold(e.File, "trial", text)); err != nil || v.Reason != limit.ReasonHouse {
-			e.Errorf("four quarters are held: %+v, %v", v, err)
-		}
-	})
+			text := limit.Amounts{limit.Requests: 1, limit.Tokens: 1000, limit.Spend: 9 * teams.Nano}
+			for n := range 4 {
+				if v, err := e.Admit(e.Context(), e.hold(e.File, "trial", text)); err != nil || v.Held == nil {
+					e.Errorf("%d: an estimate is a quarter at most: %+v, %v", n, v, err)
+				}
+			}
+			if v, err := e.Admit(e.Context(), e.hold(e.File, "trial", text)); err != nil || v.Reason != limit.ReasonHouse {
+				e.Errorf("four quarters are held: %+v, %v", v, err)
+			}
+		})
 }
 
 // A request that the upstream account's rates refuse takes nothing from the house.
@@ -293,14 +298,16 @@ func TestAnAdjustmentReachesTheHouse(t *testing.T) {
 	estates(t, estateDoc, func(e *estate) {
 		e.charge(e.must("search", 4), 4)
 		for _, delta := range []int64{-3, 1, -9} {
-			if _, err := e.Adjust(e.Context(), limit.Correction{ID: fmt.Sprint("adjust", delta), Team: "search", Unit: unit.NameImages, Delta: delta, Why: "a test"}); err != nil {
+			if _, err := e.Adjust(e.Context(), limit.Correction{ID: fmt.Sprint("adjust", delta), Team: "search", Unit: unit.NameImages,
+				Delta: delta, Why: "a test"}); err != nil {
 				e.Fatal(err)
 			}
 		}
 		e.wants("the last was refused", 2, 0)
 		today := limit.CalendarOf(e.clock.Now()).Day
 		for about, c := range map[string]limit.Correction{
-			"of today, by its name": {ID: "today", Delta: 3, Day: today}, "of yesterday": {ID: "yesterday", Delta: 5, Day: limit.CalendarOf(e.clock.Now().AddDate(0, 0, -1)).Day},
+			"of today, by its name": {ID: "today", Delta: 3, Day: today},
+			"of yesterday":          {ID: "yesterday", Delta: 5, Day: limit.CalendarOf(e.clock.Now().AddDate(0, 0, -1)).Day},
 		} {
 			c.Team, c.Unit = "search", unit.NameImages
 			if done, err := e.Adjust(e.Context(), c); err != nil || !done.Done {
@@ -490,7 +497,8 @@ func TestTheHouseIsRestored(t *testing.T) {
 
 // Without Redis the house spends its allowance, as a team does: a request needs both, and one without is not admitted.
 func TestTheHouseWithoutRedis(t *testing.T) {
-	file, err := teams.Parse([]byte("house: {quotas: {images: {day: 1000}}}\nteams:\n  - {id: search, quotas: {images: {day: 100000}}}\n  - {id: shop}\n"))
+	file, err := teams.Parse([]byte("house: {quotas: {images: {day: 1000}}}\nteams:\n  - {id: search, quotas: {images: {day: 100000}}}\n  " +
+		"- {id: shop}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 
 // keyed is a team with a key that has limits of its own, and one that has none.
 func keyed(t testing.TB, limits string, lines ...string) *teams.Team {
-	return limittest.Team(t, append(lines, fmt.Sprintf("keys: [{id: aaaaaaaaaaaa, sha256: \"%064x\", %s}, {id: bbbbbbbbbbbb, sha256: \"%064x\"}]", 1, limits, 2))...)
+	return limittest.Team(t,
+		append(lines, fmt.Sprintf("keys: [{id: aaaaaaaaaaaa, sha256: \"%064x\", %s}, {id: bbbbbbbbbbbb, sha256: \"%064x\"}]", 1, limits, 2))...)
 }
 
 // with asks with a key.

@@ -99,7 +99,8 @@ func (l *link) observe(err error) {
 	case !errors.Is(err, limit.ErrBusy) && !errors.Is(err, limit.ErrMoney) && !redisstore.OfAccounts(err):
 		now := l.Now()
 		l.away.CompareAndSwap(nil, &now)
-		if since := l.away.Load(); since != nil && now.Sub(*since) >= reportAfter && l.awayReported.CompareAndSwap(false, true) && l.Changed != nil {
+		if since := l.away.Load(); since != nil && now.Sub(*since) >= reportAfter && l.awayReported.CompareAndSwap(false, true) &&
+			l.Changed != nil {
 			l.Changed(true, 0)
 		}
 	}
@@ -349,7 +350,8 @@ func (l *link) miscounted() error {
 	if l.odd.IsZero() || l.Now().Sub(l.odd) < redisstore.AliveFor {
 		return nil
 	}
-	return fmt.Errorf("%d replicas are alive, and SLUICE_REPLICAS is %d; set it to the most that may run, because it divides rates without Redis", l.alive.Load(), l.Replicas)
+	return fmt.Errorf("%d replicas are alive, and SLUICE_REPLICAS is %d; set it to the most that may run, because it divides rates "+
+		"without Redis", l.alive.Load(), l.Replicas)
 }
 
 // Memory numbers the memories of Redis that this process has seen: another number means that Redis lost its memory, or went back to an

@@ -115,7 +115,8 @@ func TestNoChargeHidesWhatARestartLost(t *testing.T) {
 			}
 			charging.Wait()
 			var used, held int64
-			for begun := time.Now(); time.Since(begun) < time.Minute && (held > 0 || one.queue.waiting() > 0 || used == 0); time.Sleep(50 * time.Millisecond) {
+			for begun := time.Now(); time.Since(begun) < time.Minute &&
+				(held > 0 || one.queue.waiting() > 0 || used == 0); time.Sleep(50 * time.Millisecond) {
 				turn()
 				if st, err := redisstore.New(client).Look(t.Context(), team); err == nil {
 					used, held = st.Used[2*limit.Images], st.Held[2*limit.Images]

@@ -67,7 +67,8 @@ func drawLimits(t *rapid.T, n int, house *limited, now time.Time) (file *teams.F
 	date := limit.CalendarOf(now)
 	rate := func(about string) (r teams.Rate) {
 		if n := rapid.Int64Range(0, 3).Draw(t, about); n > 0 {
-			r = teams.Rate{Unit: unit.NameRequests, Limit: n, Burst: n, Per: time.Duration(n*rapid.Int64Range(1, 30).Draw(t, "seconds each")) * time.Second} // whole µs each
+			r = teams.Rate{Unit: unit.NameRequests, Limit: n, Burst: n,
+				Per: time.Duration(n*rapid.Int64Range(1, 30).Draw(t, "seconds each")) * time.Second} // whole µs each
 			r.PerText = r.Per.String()
 		}
 		return r
@@ -95,7 +96,8 @@ func drawLimits(t *rapid.T, n int, house *limited, now time.Time) (file *teams.F
 	note(limit.ScopeKey, keyRate, keyQuota, 0)
 	note(limit.ScopeTeam, teamRate, teamQuota, 1)
 	note(limit.ScopeAccount, accountRate, 0, 0)
-	doc := fmt.Sprintf("teams:\n  - {id: t%d, keys: [{id: aaaaaaaaaaaa, sha256: %064d%s}]%s}\n", n, n, line(keyRate, keyQuota, "day"), line(teamRate, teamQuota, "month"))
+	doc := fmt.Sprintf("teams:\n  - {id: t%d, keys: [{id: aaaaaaaaaaaa, sha256: %064d%s}]%s}\n", n, n, line(keyRate, keyQuota, "day"),
+		line(teamRate, teamQuota, "month"))
 	month := rapid.IntRange(0, 1).Draw(t, "of the month")
 	house.most, house.end = cmp.Or(housed, 1_000_000)+house.used+house.held, date.End[month]
 	file, err := teams.Parse([]byte(fmt.Sprintf("house: {quotas: {requests: {%s: %d}}}\n", teams.Periods[month], house.most) + doc))
@@ -167,8 +169,10 @@ func TestOfEqualWaitsTheNarrowestIsNamed(t *testing.T) {
 		{"the key's quota", quota, rate, limit.ScopeKey, false},
 		{"the key's rate", rate, quota, limit.ScopeKey, true},
 		{"the quota of the tag's value", "", rate + ", tag_key: project, tag_quotas: {requests: {day: 1}}", limit.ScopeTag, false},
-		{"the key's rate before the quota of the tag's value", rate, rate + ", tag_key: project, tag_quotas: {requests: {day: 1}}", limit.ScopeKey, true},
-		{"the key's quota before that of the tag's value", quota, rate + ", tag_key: project, tag_quotas: {requests: {day: 1}}", limit.ScopeKey, false},
+		{"the key's rate before the quota of the tag's value", rate, rate + ", tag_key: project, tag_quotas: {requests: {day: 1}}",
+			limit.ScopeKey, true},
+		{"the key's quota before that of the tag's value", quota, rate + ", tag_key: project, tag_quotas: {requests: {day: 1}}", limit.ScopeKey,
+			false},
 		{"the team's rate", "", rate + quota, limit.ScopeTeam, true},
 		{"the key's rate before its quota", rate + quota, "", limit.ScopeKey, true},
 	} {

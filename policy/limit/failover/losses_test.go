@@ -182,7 +182,8 @@ func TestATaskThatEndedWithoutRedisIsChargedOnce(t *testing.T) {
 			if err != nil || v.Held == nil {
 				s.Fatal(v, err)
 			}
-			end := limit.Charge{Held: &limit.Held{ID: "task", Team: team.ID, Task: true, Amounts: h.Amounts, Day: v.Held.Day, Month: v.Held.Month}, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 3}}
+			end := limit.Charge{Held: &limit.Held{ID: "task", Team: team.ID, Task: true, Amounts: h.Amounts, Day: v.Held.Day, Month: v.Held.Month},
+				Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 3}}
 			told := 0
 			mine := end
 			mine.Taken = func(bool) { told++ }
@@ -242,7 +243,8 @@ func TestReleaseReplyLost(t *testing.T) {
 	client.AddHook(lose)
 	team := limittest.Team(t)
 	s.must("seen", team, limit.Amounts{})
-	acc := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
+	acc := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{
+		{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
 	// another replica uses the account's rate
 	for range 2 { // also loads the scripts
 		oh := hold("elsewhere", &teams.Team{ID: "other"}, limit.Amounts{limit.Requests: 1})
@@ -291,7 +293,8 @@ func TestAFailedSettlementIsWhole(t *testing.T) {
 	b := s.must("b", team, limit.Amounts{limit.Requests: 1, limit.Tokens: 10})
 	ctx := s.Context()
 	s.client.Set(ctx, "sl1:{search}:rate:tokens", "x", 0)
-	if err := s.queue.do(ctx, []job{{charge: &limit.Charge{Held: a, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 10}}}, {charge: &limit.Charge{Held: b, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 5}}}}); len(err) == 0 {
+	if err := s.queue.do(ctx, []job{{charge: &limit.Charge{Held: a, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 10}}},
+		{charge: &limit.Charge{Held: b, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 5}}}}); len(err) == 0 {
 		t.Error("settled over a key of another type")
 	}
 	s.client.Del(ctx, "sl1:{search}:rate:tokens")

@@ -24,7 +24,8 @@ func (s *harness) inOthers() (other *harness, told *[]error) {
 	return other, told
 }
 
-// What only looks fixes nothing and lists no team: a process with the wrong digits that has charged nothing may be started again with others.
+// What only looks fixes nothing and lists no team: a process with the wrong digits that has charged nothing may be started again with
+// others.
 func TestLooksFixNoDigits(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		team, ctx := limittest.Team(s, "quotas: {spend: {day: 5}}"), s.Context()

@@ -73,7 +73,8 @@ func TestOpenHoldsAreCounted(t *testing.T) {
 		text := admit(hold(idAt(second, 2), &shop, limit.Amounts{limit.Requests: 1}), 10*time.Minute)
 		admit(hold(idAt(second, 3), search, limit.Amounts{limit.Requests: 1}), 10*time.Minute)
 		wants("a task and two requests", 3, first)
-		if _, err := accounts.Settle(ctx, &limit.Charge{Held: made, Team: search, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 3}}); err != nil {
+		if _, err := accounts.Settle(ctx, &limit.Charge{Held: made, Team: search,
+			Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 3}}); err != nil {
 			t.Fatal(err)
 		}
 		wants("the task was settled", 2, second)

@@ -100,7 +100,8 @@ type scopes struct {
 }
 
 func (s *scopes) admit() {
-	team, account := rapid.SampledFrom([]string{"search", "shop"}).Draw(s.T, "team"), rapid.SampledFrom([]string{"eu", "us"}).Draw(s.T, "account")
+	team, account := rapid.SampledFrom([]string{"search", "shop"}).Draw(s.T, "team"),
+		rapid.SampledFrom([]string{"eu", "us"}).Draw(s.T, "account")
 	images, lease := rapid.Int64Range(1, 3).Draw(s.T, "images"), time.Duration(rapid.IntRange(1, 90).Draw(s.T, "lease"))*time.Minute
 	h := s.on(s.at[account], team, images)
 	h.Lease = lease

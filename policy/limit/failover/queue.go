@@ -78,7 +78,10 @@ type queue struct {
 }
 
 func newQueue(send func(ctx context.Context, batch []job) []error, whole func(err error) bool) *queue {
-	q := &queue{send: send, whole: whole, jobs: make(chan job, queueLength), turn: make(chan struct{}, 1), sums: map[sumOf]*limit.Charge{}, index: map[jobKey]*job{}, most: keptMost}
+	q := &queue{
+		send: send, whole: whole, jobs: make(chan job, queueLength), turn: make(chan struct{}, 1), sums: map[sumOf]*limit.Charge{},
+		index: map[jobKey]*job{}, most: keptMost,
+	}
 	for range settlers {
 		q.ended.Go(q.work)
 	}

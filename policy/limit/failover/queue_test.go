@@ -17,7 +17,8 @@ func TestTooManyToKeep(t *testing.T) {
 	s := newHarness(t, limittest.RealRedis(t), nil)
 	s.queue.most = 2
 	team := limittest.Team(t)
-	held := []*limit.Held{s.must("a", team, limit.Amounts{limit.Requests: 1}), s.must("b", team, limit.Amounts{limit.Requests: 1}), s.must("c", team, limit.Amounts{limit.Requests: 1})}
+	held := []*limit.Held{s.must("a", team, limit.Amounts{limit.Requests: 1}), s.must("b", team, limit.Amounts{limit.Requests: 1}),
+		s.must("c", team, limit.Amounts{limit.Requests: 1})}
 	s.fault.mode.Store(away)
 	told, left := make([]took, len(held)), make([]int, len(held))
 	for n, h := range held {
@@ -89,7 +90,8 @@ func TestALongOutageChargesWhatLapsed(t *testing.T) {
 		team := limittest.Team(t)
 		s.must("seen", team, limit.Amounts{})
 		s.fault.mode.Store(away)
-		s.must(fmt.Sprintf("%08x-%04x-7000-8000-000000000001", s.clock.Now().UnixMilli()>>16, s.clock.Now().UnixMilli()&0xffff), team, limit.Amounts{limit.Requests: 1, limit.Tokens: 5})
+		s.must(fmt.Sprintf("%08x-%04x-7000-8000-000000000001", s.clock.Now().UnixMilli()>>16, s.clock.Now().UnixMilli()&0xffff), team,
+			limit.Amounts{limit.Requests: 1, limit.Tokens: 5})
 		s.clock.Move(outage)
 		s.back()
 		s.settled()

@@ -46,7 +46,8 @@ func TestAThresholdIsToldOnceThroughARestart(t *testing.T) {
 					for n := range 64 {
 						working.Go(func() {
 							for used.Load() < images {
-								h := &limit.Hold{ID: fmt.Sprint("h-", i, "-", n, "-", used.Load()), Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 1}, Lease: time.Hour}
+								h := &limit.Hold{ID: fmt.Sprint("h-", i, "-", n, "-", used.Load()), Team: team,
+									Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 1}, Lease: time.Hour}
 								v, err := f.Admit(context.Background(), h)
 								if err != nil || v.Held == nil {
 									time.Sleep(5 * time.Millisecond)

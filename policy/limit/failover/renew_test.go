@@ -74,7 +74,8 @@ func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 	inWorld(t, 1, func(w *world) {
 		r := w.replicas[0]
 		w.house = nil // its allowance is smaller
-		r.teams = readEdition("teams:\n  - id: search\n    quotas: {requests: {day: 1000000}}\n  - id: shop\n    quotas: {requests: {day: 1000000}}\n")
+		r.teams = readEdition("teams:\n  - id: search\n    quotas: {requests: {day: 1000000}}\n  - id: shop\n    quotas: {requests: {day: " +
+			"1000000}}\n")
 		w.admit(r, kinds["a text"])
 		w.tick(11)
 		r.wire.set(isAway, 0)
@@ -92,7 +93,8 @@ func TestManyRunningRequestsAreHeldInParts(t *testing.T) {
 		_ = r.shared.renewer.renew(context.Background(), []*renewal{r.shared.renewer.renewal("shop", b, time.Now())})
 		w.heldAddsUp()
 		spendable := b.allowances.on(20000115).left[limit.Requests]
-		if aside, rest := w.count("shop", "20000115:requests:aside"), int64(len(b.running)); rest != requests-renewBatch || aside < spendable+rest {
+		if aside, rest := w.count("shop", "20000115:requests:aside"),
+			int64(len(b.running)); rest != requests-renewBatch || aside < spendable+rest {
 			t.Errorf("%d requests are set aside for %d that may be spent and %d that run", aside, spendable, rest)
 		}
 		r.wire.set(neverComes, 1) // the second renewal is executed
@@ -170,7 +172,8 @@ func TestAllowancesOfTheNextMonth(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		s.clock.Move(9*24*time.Hour + 11*time.Hour + 55*time.Minute)
 		team := *limittest.Team(s, "quotas: {images: {day: 1000, month: 1500}}")
-		team.Base = []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1000}, {Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 900}}
+		team.Base = []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1000},
+			{Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 900}}
 		s.must("a", &team, limit.Amounts{limit.Images: 700})
 		s.back()
 		counts, got := s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val(), ""
@@ -255,7 +258,8 @@ func TestARaiseIsNotOfTheNextDay(t *testing.T) {
 	harnesses(t, nil, func(s *harness) {
 		s.clock.Move(11*time.Hour + 55*time.Minute)
 		team := *limittest.Team(s, "quotas: {images: {day: 10000, month: 100000}}")
-		team.Base = []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1000}, {Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 2000}}
+		team.Base = []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1000},
+			{Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 2000}}
 		s.must("a", &team, limit.Amounts{limit.Images: 1})
 		s.back()
 		counts := s.client.HGetAll(s.Context(), "sl1:{search}:quota").Val()
@@ -268,8 +272,10 @@ func TestARaiseIsNotOfTheNextDay(t *testing.T) {
 // Of a later day in the month the raise of the month counts, of the next month none.
 func TestTermsOfALaterDay(t *testing.T) {
 	team := teams.Team{
-		Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 10}, {Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 20}},
-		Base:   []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1}, {Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 2}},
+		Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 10},
+			{Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 20}},
+		Base: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1},
+			{Unit: unit.NameImages, Period: teams.PeriodMonth, Limit: 2}},
 	}
 	now := limit.CalendarOf(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 	for day, want := range map[int][2]int64{21: {10, 20}, 22: {1, 20}, 31: {1, 2}} {

@@ -64,7 +64,8 @@ func (s *sweeper) names(ctx context.Context) (teams []string, err error) {
 	if err := s.call(ctx, func(ctx context.Context) error { return s.Store.List(ctx, back...) }); err != nil {
 		return teams, err
 	}
-	return append(teams, back...), fmt.Errorf("Redis lost its list of teams; %d that are known here were restored", len(back)) //nolint:staticcheck // a name
+	err = fmt.Errorf("Redis lost its list of teams; %d that are known here were restored", len(back)) //nolint:staticcheck // a name
+	return append(teams, back...), err
 }
 
 // sweep expires the holds of some teams, and counts the open ones. Each team is swept once a minute, or as often as possible.

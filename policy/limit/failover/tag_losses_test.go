@@ -95,7 +95,8 @@ func (w *lossWorld) truthOf(day int) map[string][2]int64 {
 
 func (w *lossWorld) admit(rt *rapid.T) {
 	s := w.replicas[rapid.IntRange(0, 1).Draw(rt, "replica")]
-	tag := rapid.SampledFrom(map[limit.ScopeKind][]string{limit.ScopeTag: {"", "a", "b"}, limit.ScopeKey: {"aaaaaaaaaaaa", "bbbbbbbbbbbb"}}[w.kind]).Draw(rt, "name")
+	tag := rapid.SampledFrom(map[limit.ScopeKind][]string{limit.ScopeTag: {"", "a", "b"},
+		limit.ScopeKey: {"aaaaaaaaaaaa", "bbbbbbbbbbbb"}}[w.kind]).Draw(rt, "name")
 	n := rapid.Int64Range(1, 9).Draw(rt, "tokens")
 	w.n++
 	h := hold(strconv.Itoa(w.n), w.team, limit.Amounts{limit.Requests: 1, limit.Tokens: n})
@@ -131,7 +132,8 @@ func (w *lossWorld) settle(rt *rapid.T) {
 	w.open = append(w.open[:i], w.open[i+1:]...)
 	used := rapid.Int64Range(0, h.Amounts[limit.Tokens]).Draw(rt, "used")
 	s := w.replicas[rapid.IntRange(0, 1).Draw(rt, "replica")]
-	if _, err := s.Failover.Settle(w.Context(), &limit.Charge{Held: h, Team: w.team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: used}}); err != nil {
+	if _, err := s.Failover.Settle(w.Context(), &limit.Charge{Held: h, Team: w.team,
+		Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: used}}); err != nil {
 		rt.Fatal(err)
 	}
 	of := w.truthOf(h.Day)

@@ -25,7 +25,8 @@ func TestTagUseOutlivesRedisMemory(t *testing.T) {
 				if err != nil || v.Held == nil {
 					t.Fatal(id, v, err)
 				}
-				if _, err := s.Failover.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: team, Amounts: limit.Amounts{limit.Tokens: tokens}}); err != nil {
+				if _, err := s.Failover.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: team,
+					Amounts: limit.Amounts{limit.Tokens: tokens}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -54,14 +55,16 @@ func TestTagUseOutlivesRedisMemory(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			use(b, "fourth", "alpha", 4)
-			if _, err := b.Failover.Settle(t.Context(), &limit.Charge{Held: open.Held, Team: team, Amounts: limit.Amounts{limit.Tokens: 1}}); err != nil {
+			if _, err := b.Failover.Settle(t.Context(), &limit.Charge{Held: open.Held, Team: team,
+				Amounts: limit.Amounts{limit.Tokens: 1}}); err != nil {
 				t.Fatal(err)
 			}
 			want["alpha"] = [2]int64{14, 0}
 			if diff := cmp.Diff(want, dayUse(a, team)); diff != "" {
 				t.Errorf("and later (-want +got):\n%s", diff)
 			}
-			if v, err := a.tagged("month", "alpha", team, limit.Amounts{limit.Tokens: 6}); err != nil || v.Held != nil || v.Fault.Name() != "tokens-month-tag" || v.Fault.Used != 17 {
+			if v, err := a.tagged("month", "alpha", team, limit.Amounts{limit.Tokens: 6}); err != nil || v.Held != nil ||
+				v.Fault.Name() != "tokens-month-tag" || v.Fault.Used != 17 {
 				t.Errorf("3 of yesterday, 14 and 6 fit into 22: %+v, %v", v, err)
 			}
 		})

@@ -167,7 +167,8 @@ func TestTagQuotasThroughOutages(t *testing.T) {
 }
 
 func newTagWorld(t *testing.T, client redis.UniversalClient, quotas string) *tagWorld {
-	w := &tagWorld{team: limittest.Team(t, "tag_key: project", fmt.Sprintf("tag_quotas: {tokens: {day: %d}}", tagMost), quotas), truth: map[string][2]int64{}}
+	w := &tagWorld{team: limittest.Team(t, "tag_key: project", fmt.Sprintf("tag_quotas: {tokens: {day: %d}}", tagMost), quotas),
+		truth: map[string][2]int64{}}
 	clock := limittest.NewClock()
 	for i := range w.replicas {
 		options := *client.(*redis.Client).Options()

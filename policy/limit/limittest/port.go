@@ -17,9 +17,9 @@ var (
 // apart is how far the UDP port that claims a TCP port lies above it: a server may listen on UDP, too, at its own number.
 const apart = 10_000
 
-// FreePort returns a port of 127.0.0.1 from 12,000 to 21,999 on which nothing listens. The system gives connections only higher ports, and a UDP
-// socket, apart above it, keeps other tests off it, also of other processes: the port is this test's until it ends. A node of a cluster of Redis
-// also uses the TCP port 10,000 above its own.
+// FreePort returns a port of 127.0.0.1 from 12,000 to 21,999 on which nothing listens. The system gives connections only higher ports, and
+// a UDP socket, apart above it, keeps other tests off it, also of other processes: the port is this test's until it ends. A node of a
+// cluster of Redis also uses the TCP port 10,000 above its own.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	for range 10_000 {

@@ -66,7 +66,10 @@ func RealRedis(t testing.TB) redis.UniversalClient {
 		startRedis(t)
 	}
 	server.next = (server.next + 1) % 16
-	client := redis.NewClient(&redis.Options{Network: "unix", Addr: server.socket, DB: server.next, Protocol: 2, MaxRetries: -1, DisableIdentity: true, PoolSize: 64})
+	client := redis.NewClient(&redis.Options{
+		Network: "unix", Addr: server.socket, DB: server.next, Protocol: 2, MaxRetries: -1,
+		DisableIdentity: true, PoolSize: 64,
+	})
 	if err := client.FlushDB(context.Background()).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,10 @@ func ScriptTime(t testing.TB, client redis.UniversalClient) (calls, took float64
 // TCPRedis is the same server over TCP.
 func TCPRedis(t testing.TB) redis.UniversalClient {
 	RealRedis(t)
-	client := redis.NewClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", server.port), DB: server.next, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ContextTimeoutEnabled: true, PoolSize: 64, PipelinePoolSize: -1})
+	client := redis.NewClient(&redis.Options{
+		Addr: fmt.Sprintf("127.0.0.1:%d", server.port), DB: server.next, Protocol: 2, MaxRetries: -1,
+		DisableIdentity: true, ContextTimeoutEnabled: true, PoolSize: 64, PipelinePoolSize: -1,
+	})
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -110,7 +116,8 @@ func startRedis(t testing.TB) {
 	}
 	socket := filepath.Join(dir, "socket")
 	server.port = FreePort(t)
-	command := exec.Command(path, "--port", fmt.Sprint(server.port), "--bind", "127.0.0.1", "--unixsocket", socket, "--save", "", "--dir", dir) //nolint:gosec,noctx // for tests
+	command := exec.Command(path, "--port", fmt.Sprint(server.port), "--bind", "127.0.0.1", //nolint:gosec,noctx // for tests
+		"--unixsocket", socket, "--save", "", "--dir", dir)
 	out, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -125,7 +125,8 @@ func TestTheLedgerByAccount(t *testing.T) {
 // the hold, its tag and its key, on main.
 func TestTextsOfHoldsNameTheirAccounts(t *testing.T) {
 	for account, want := range map[string]string{"": "search/@k", "main": "search/@k", "eu": "search@eu/@k"} {
-		h := &limit.Held{ID: "a", Team: "search", Account: account, Model: "m", Endpoint: "text", Key: limit.InnerOf("k", true), Tag: "t", Amounts: limit.Amounts{1, 2, 3, 4}, Day: 20261121, Month: 202611}
+		h := &limit.Held{ID: "a", Team: "search", Account: account, Model: "m", Endpoint: "text", Key: limit.InnerOf("k", true), Tag: "t",
+			Amounts: limit.Amounts{1, 2, 3, 4}, Day: 20261121, Month: 202611}
 		if text := heldText(h, 1); text != "held 0 0 1 20261121 202611 1 2 3 4 0 0 0 0 a "+want+" m|text#t" {
 			t.Errorf("%q: %s", account, text)
 		}
@@ -134,7 +135,8 @@ func TestTextsOfHoldsNameTheirAccounts(t *testing.T) {
 			t.Errorf("%q: read %s, %d, %v, %v", account, at, day, amounts, ok)
 		}
 	}
-	for _, text := range []string{"", "1", "expired 0 0 1 20261121 202611 1 2 3 4 0 0 0 0 a search m|text", "held 0 0 1 day 202611 1 2 3 4 0 0 0 0 a search m|text"} {
+	for _, text := range []string{"", "1", "expired 0 0 1 20261121 202611 1 2 3 4 0 0 0 0 a search m|text",
+		"held 0 0 1 day 202611 1 2 3 4 0 0 0 0 a search m|text"} {
 		if _, _, _, ok := readHeld(text); ok {
 			t.Errorf("%q holds nothing", text)
 		}
@@ -189,8 +191,10 @@ func TestNamesDoNotHideAccounts(t *testing.T) {
 	name := rapid.StringOfN(rapid.RuneFrom([]rune("a@|#/:*ü-")), 1, 20, -1)
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &limit.Held{
-			ID: "a", Team: rapid.SampledFrom([]string{"search", "a-b", teams.HouseID}).Draw(rt, "team"), Model: name.Draw(rt, "model"), Endpoint: "text",
-			Key: limit.InnerOf(name.Draw(rt, "key"), rapid.Bool().Draw(rt, "counted")), Amounts: limit.Amounts{1, 2, 3, 4}, Day: 20261121, Month: 202611,
+			ID: "a", Team: rapid.SampledFrom([]string{"search", "a-b", teams.HouseID}).Draw(rt, "team"), Model: name.Draw(rt, "model"),
+			Endpoint: "text",
+			Key:      limit.InnerOf(name.Draw(rt, "key"), rapid.Bool().Draw(rt, "counted")), Amounts: limit.Amounts{1, 2, 3, 4}, Day: 20261121,
+			Month: 202611,
 		}
 		if h.Team != teams.HouseID {
 			h.Account = rapid.SampledFrom([]string{"", "eu", "us-1"}).Draw(rt, "account")

@@ -8,8 +8,8 @@ import (
 	"sluice/policy/unit"
 )
 
-// Adjust makes a correction once for its ID, as [limit.Memory.Adjust] does, and keeps it for as long as the ledger. If it fails, all of it or a
-// part may have been made: another call with the same ID makes the rest.
+// Adjust makes a correction once for its ID, as [limit.Memory.Adjust] does, and keeps it for as long as the ledger. If it fails, all of it
+// or a part may have been made: another call with the same ID makes the rest.
 func (r *Store) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error) {
 	return Adjust(r, c, func(do func(context.Context) error) error { return do(ctx) })
 }

@@ -133,7 +133,8 @@ func (g admissionGroup) call(w *wire) *call {
 		c.known.seq = max(c.known.seq, a.seq)
 	}
 	c.begun(w.Clock())
-	c.args = append(c.args, &c.known.epoch, &c.known.seq, p.takes, p.tasksFor(k.task), p.shadow, k.today.dayText, k.today.monthText, k.today.startText, a.loan.name())
+	c.args = append(c.args, &c.known.epoch, &c.known.seq, p.takes, p.tasksFor(k.task), p.shadow, k.today.dayText, k.today.monthText,
+		k.today.startText, a.loan.name())
 	c.args = append(c.args, p.fixed(k.today.Day)...)
 	for _, a := range g {
 		c.args = append(c.args, &a.lease, &a.text, &a.lent)

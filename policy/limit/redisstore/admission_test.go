@@ -50,8 +50,10 @@ func nearLimits(t *testing.T, client redis.UniversalClient, team *teams.Team) *r
 	r := f.renewal("a", 0, 5)
 	r.Rows[0].Want = limit.Stock{1, 5, 5, 1, 3}
 	f.renews(r)
-	client.HSet(t.Context(), "sl1:{search}:quota", "20261121:tokens:held", 300, "20261121:tokens:used", 45, "202611:tokens:held", 300, "202611:images:held", 80, "20261121:images:held", 80, "tasks", 35)
-	client.HSet(t.Context(), "sl1:{search}:use:20261121:tags", "day", "20261121", "#", 999, "#a", 1, "a||tokens", 70, "a||tokens|held", 20, "other||images", 3, "||requests", 2)
+	client.HSet(t.Context(), "sl1:{search}:quota", "20261121:tokens:held", 300, "20261121:tokens:used", 45, "202611:tokens:held", 300,
+		"202611:images:held", 80, "20261121:images:held", 80, "tasks", 35)
+	client.HSet(t.Context(), "sl1:{search}:use:20261121:tags", "day", "20261121", "#", 999, "#a", 1, "a||tokens", 70, "a||tokens|held", 20,
+		"other||images", 3, "||requests", 2)
 	client.HSet(t.Context(), "sl1:{search}:use:20261103:tags", "day", "20261103", "a||spend", 2, "b||spend|held", 3)
 	return f
 }
@@ -63,7 +65,8 @@ func (f *renewing) places(round []wanted, task, together bool) (verdicts, left s
 	for _, w := range round {
 		h := hold(id(w.ID), f.team, w.Amounts)
 		h.Tag, h.Task, h.Lease = w.Tag, task, time.Duration(w.ID+1)*time.Minute
-		all = append(all, newAdmission(of, f.redis.today.at(f.redis.Now()), &h, &Loan{Name: "a:20261121", Most: limit.Stock{w.Lent, w.Lent, w.Lent, w.Lent, w.Lent}}, version{epoch: of.version().epoch}))
+		all = append(all, newAdmission(of, f.redis.today.at(f.redis.Now()), &h,
+			&Loan{Name: "a:20261121", Most: limit.Stock{w.Lent, w.Lent, w.Lent, w.Lent, w.Lent}}, version{epoch: of.version().epoch}))
 	}
 	size := 1
 	if together {
@@ -105,11 +108,12 @@ func TestACallDecidesAsOneByOne(t *testing.T) {
 	client := limittest.RealRedis(t)
 	quotas := "quotas: {tokens: {day: 360, month: 400}, images: {day: 100, month: 95}, spend: {month: 0.00000001}}"
 	list := []*teams.Team{
-		limittest.Team(t, "rates: {requests: {per: 1m, limit: 60, burst: 12}, tokens: {per: 1m, limit: 60, burst: 20}}", quotas, "open_tasks: 40"),
-		limittest.Team(t, quotas, "open_tasks: 40"),
+		limittest.Team(t, "rates: {requests: {per: 1m, limit: 60, burst: 12}, tokens: {per: 1m, limit: 60, burst: 20}}", quotas,
+			"open_tasks: 40"), limittest.Team(t, quotas, "open_tasks: 40"),
 		limittest.Team(t, quotas, "open_tasks: 40", "rates: {images: {per: 1m, limit: 6}}", "shadow: true"),
 		limittest.Team(t),
-		limittest.Team(t, quotas, "tag_key: project", "tag_quotas: {requests: {day: 4}, tokens: {day: 95}, images: {day: 6}, spend: {month: 0.00000001}}", "rates: {requests: {per: 1m, limit: 60, burst: 12}}"),
+		limittest.Team(t, quotas, "tag_key: project", "tag_quotas: {requests: {day: 4}, tokens: {day: 95}, images: {day: 6}, spend: {month: "+
+			"0.00000001}}", "rates: {requests: {per: 1m, limit: 60, burst: 12}}"),
 		limittest.Team(t, "shadow: true", "tag_key: project", "tag_quotas: {requests: {day: 4}, spend: {month: 0.00000001}}"),
 	}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -75,7 +75,8 @@ func TestVerdict(t *testing.T) {
 		want := []limit.Standing{
 			{Unit: "requests", Per: "1m", Limit: 600, Window: time.Minute, Left: 59, Reset: 100 * time.Millisecond},
 			{Unit: "tokens", Per: "1m", Limit: 200000, Window: time.Minute, Left: 199000, Reset: 300 * time.Millisecond},
-			{Unit: "tokens", Period: "month", Per: "month", Limit: 250000, Window: 30 * 24 * time.Hour, Held: 1000, Left: 249000, Reset: (9*24 + 12) * time.Hour},
+			{Unit: "tokens", Period: "month", Per: "month", Limit: 250000, Window: 30 * 24 * time.Hour, Held: 1000, Left: 249000,
+				Reset: (9*24 + 12) * time.Hour},
 		}
 		if got := v.Limits; !slices.Equal(got, want) {
 			f.Errorf("charged in\n%+v, want\n%+v", got, want)
@@ -87,7 +88,8 @@ func TestVerdict(t *testing.T) {
 		f.charge(f.ask(hold("c", team, limit.Amounts{limit.Tokens: 1})).Held, team, limit.Amounts{limit.Tokens: 400000})
 		f.clock.Move(10 * time.Minute)
 		v = f.ask(hold("d", team, limit.Amounts{limit.Tokens: 1}))
-		if v.Reason != limit.ReasonQuota || v.Fault.Name() != "tokens-month" || v.Fault.Left != 0 || v.Fault.Used != 400000 || v.Limits[1].Reset != v.Wait {
+		if v.Reason != limit.ReasonQuota || v.Fault.Name() != "tokens-month" || v.Fault.Left != 0 || v.Fault.Used != 400000 ||
+			v.Limits[1].Reset != v.Wait {
 			f.Errorf("the month is overdrawn: %+v", v)
 		}
 	})
@@ -96,7 +98,8 @@ func TestVerdict(t *testing.T) {
 // A request whose exact cost can never fit is refused for good immediately; an estimate, or a team in shadow mode, never is.
 func TestNever(t *testing.T) {
 	forms(t, func(f *form) {
-		limits := []string{"rates: {images: {per: 1m, limit: 60, burst: 3}, tokens: {per: 1m, limit: 5}}", "quotas: {spend: {day: 1.00}, images: {month: 2}}"}
+		limits := []string{"rates: {images: {per: 1m, limit: 60, burst: 3}, tokens: {per: 1m, limit: 5}}",
+			"quotas: {spend: {day: 1.00}, images: {month: 2}}"}
 		strict := limittest.Team(f, limits...)
 		for _, tt := range []struct {
 			amounts limit.Amounts
@@ -115,7 +118,8 @@ func TestNever(t *testing.T) {
 			h.Text = tt.text
 			if v := f.ask(h); v.Reason != tt.want || v.Fault.Name() != tt.limit || v.Held != nil {
 				f.Errorf("%v: %+v", tt.amounts, v)
-			} else if says := v.Explain(&h); tt.limit == "images" && says != "The request asks for 4 and can never fit: team search is allowed 3 of images at once." {
+			} else if says := v.Explain(&h); tt.limit == "images" &&
+				says != "The request asks for 4 and can never fit: team search is allowed 3 of images at once." {
 				f.Error(says)
 			}
 		}
@@ -130,7 +134,8 @@ func TestNever(t *testing.T) {
 func TestAccount(t *testing.T) {
 	forms(t, func(f *form) {
 		file, err := teams.Parse([]byte("teams:\n  - {id: search}\n  - {id: shop}\naccount:\n" +
-			"  - {models: [\"gen*\"], requests: {per: 1s, limit: 2}, tokens: {per: 1s, limit: 100}}\n  - {models: [\"other\"], requests: {per: 1h, limit: 1}}\n"))
+			"  - {models: [\"gen*\"], requests: {per: 1s, limit: 2}, tokens: {per: 1s, limit: 100}}\n  - {models: [\"other\"], requests: {per: " +
+			"1h, limit: 1}}\n"))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -167,7 +172,8 @@ func TestAccount(t *testing.T) {
 func TestShadowSparesNotTheAccount(t *testing.T) {
 	forms(t, func(f *form) {
 		h := hold("a", limittest.Team(f, "shadow: true", "rates: {requests: {per: 1m, limit: 10}}"), limit.Amounts{limit.Requests: 1})
-		h.Outside = limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
+		h.Outside = limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{
+			{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
 		f.ask(h)
 		h.ID = "b"
 		if v := f.ask(h); v.Held != nil || v.Reason != limit.ReasonAccount || v.Limits[0].Left != 9 {
@@ -221,7 +227,8 @@ func TestLostMemory(t *testing.T) {
 	f.charge(f.ask(hold("a", team, limit.Amounts{limit.Tokens: 700})).Held, team, limit.Amounts{limit.Tokens: 700})
 	f.ask(hold("b", team, limit.Amounts{limit.Tokens: 1}))
 	f.client.FlushDB(t.Context())
-	if v := f.ask(hold("c", team, limit.Amounts{limit.Tokens: 400})); v.Reason != limit.ReasonQuota || f.redis.teams.Get("search").restored.IsZero() {
+	if v := f.ask(hold("c", team, limit.Amounts{limit.Tokens: 400})); v.Reason != limit.ReasonQuota ||
+		f.redis.teams.Get("search").restored.IsZero() {
 		t.Errorf("700 of 1,000 were used: %+v", v)
 	}
 	f.charge(open, team, limit.Amounts{limit.Tokens: 90})

@@ -38,7 +38,8 @@ func batchOf(r *Store, charges []*limit.Charge) settlement {
 	}
 	c.begun(r.Clock())
 	c.known = t.version()
-	c.args = append(c.args, h.Day, s.ends, len(s.counts), &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside), reached.text())
+	c.args = append(c.args, h.Day, s.ends, len(s.counts), &c.known.epoch, &c.known.seq, len(s.rates), len(s.kinds)/2, len(s.inside),
+		reached.text())
 	for i := range s.rates {
 		c.args = append(append(c.args, s.rates[i].args...), &s.rates[i].taken, &s.rates[i].given)
 	}
@@ -153,7 +154,8 @@ func newSums(fields *dayFields, t *team, charges []*limit.Charge) (s sums) {
 	for unit, word := range unit.Names {
 		for q := 2 * unit; q < 2*unit+2; q++ {
 			if n := all.freed[unit]; n != 0 {
-				s.quota, s.counts = append(s.quota, fields.held[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, held: true, n: -n})
+				s.quota, s.counts = append(s.quota, fields.held[q]), append(s.counts,
+					count{period: periodOf(fields.day, q), unit: unit, held: true, n: -n})
 			}
 			if n := all.used[unit]; n != 0 {
 				s.quota, s.counts = append(s.quota, fields.used[q]), append(s.counts, count{period: periodOf(fields.day, q), unit: unit, n: n})

@@ -70,10 +70,12 @@ func TestTheLongestWaitIsNamed(t *testing.T) {
 			f.Errorf("only a hold stands against the quota: %+v", s)
 		}
 		f.settle(held, team, limit.Amounts{limit.Requests: 1, limit.Tokens: 10}, false)
-		if s := f.admit(hold("b", team, limit.Amounts{limit.Requests: 1, limit.Tokens: 10})); s.Fault != limit.LimitQuotas+2*limit.Tokens || s.Wait != 12*time.Hour {
+		if s := f.admit(hold("b", team, limit.Amounts{limit.Requests: 1, limit.Tokens: 10})); s.Fault != limit.LimitQuotas+2*limit.Tokens ||
+			s.Wait != 12*time.Hour {
 			f.Errorf("the day's tokens are used: %+v", s)
 		}
-		two := &teams.Team{ID: "two", Quotas: []teams.Quota{{Unit: unit.NameTokens, Period: teams.PeriodDay, Limit: 1}, {Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1}}}
+		two := &teams.Team{ID: "two", Quotas: []teams.Quota{{Unit: unit.NameTokens, Period: teams.PeriodDay, Limit: 1},
+			{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 1}}}
 		if s := f.admit(hold("c", two, limit.Amounts{limit.Tokens: 2, limit.Images: 2})); s.Fault != limit.LimitQuotas+2*limit.Tokens {
 			f.Errorf("of two with the same wait the first is named, by both forms: %+v", s)
 		}
@@ -114,7 +116,8 @@ func TestSettlementCorrects(t *testing.T) {
 			if used := after.Used[q] - before.Used[q]; used != tt.used || after.Held != before.Held {
 				f.Errorf("%s: the day used %d more and holds %v", tt.about, used, after.Held)
 			}
-			if s := f.admit(hold("after "+tt.about, team, limit.Amounts{limit.Tokens: 1})); s.Fault == limit.Tokens && s.Wait != tt.wait || s.Fault != limit.Tokens && tt.wait > 0 {
+			if s := f.admit(hold("after "+tt.about, team, limit.Amounts{limit.Tokens: 1})); s.Fault == limit.Tokens && s.Wait != tt.wait ||
+				s.Fault != limit.Tokens && tt.wait > 0 {
 				f.Errorf("%s: the next token waits %v, want %v", tt.about, s.Wait, tt.wait)
 			}
 			f.clock.Move(24 * time.Hour)
@@ -249,7 +252,8 @@ func TestAReloadKeepsLevelsAndUse(t *testing.T) {
 				f.Errorf("burst %s: %d left, want %d; %d held", tt.burst, s.Rates[limit.Requests].Left, tt.left, s.Held[0])
 			}
 			if tt.burst == "10" {
-				if s := f.admit(hold("over", with(tt.burst), limit.Amounts{limit.Requests: 1})); s.Outcome != limit.Refused || s.Fault != limit.LimitQuotas {
+				if s := f.admit(hold("over", with(tt.burst), limit.Amounts{limit.Requests: 1})); s.Outcome != limit.Refused ||
+					s.Fault != limit.LimitQuotas {
 					f.Errorf("the new quota is below what is held: %+v", s)
 				}
 			}
@@ -306,7 +310,8 @@ func TestExtend(t *testing.T) {
 func TestALateExtensionShortensNothing(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(t, "open_tasks: 1")
-		h := limit.Hold{ID: "task", Team: team, Model: "m", Endpoint: policy.EndpointImage, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 4}, Task: true, Lease: time.Minute}
+		h := limit.Hold{ID: "task", Team: team, Model: "m", Endpoint: policy.EndpointImage,
+			Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 4}, Task: true, Lease: time.Minute}
 		f.admit(h)
 		f.extend(f.held(h), 25*time.Hour) // it was claimed
 		f.extend(f.held(h), 11*time.Minute)
@@ -328,7 +333,8 @@ func TestALateExtensionShortensNothing(t *testing.T) {
 func TestAWholeBucketFits(t *testing.T) {
 	forms(t, func(f *form) {
 		team := limittest.Team(t, "rates: {images: {per: 1m, limit: 7, burst: 4}}")
-		account := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}}, "")
+		account := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{
+			{Rates: []teams.Rate{{Unit: unit.NameImages, Limit: 7, Burst: 4, Per: time.Minute, PerText: "1m"}}}}}, "")
 		for n := range 3 {
 			if s := f.look(team); s.Rates[limit.Images].Left != 4 {
 				t.Errorf("%d: %d left of a full bucket of 4", n, s.Rates[limit.Images].Left)

@@ -17,7 +17,8 @@ func TestWhatOnlyHoldsRefuseWaitsFiveSeconds(t *testing.T) {
 		f.admit(first)
 		task := hold("task", team, limit.Amounts{limit.Requests: 1})
 		task.Task = true
-		for _, h := range []limit.Hold{task, hold("images", team, limit.Amounts{limit.Images: 1}), hold("tokens", team, limit.Amounts{limit.Tokens: 1})} {
+		for _, h := range []limit.Hold{task, hold("images", team, limit.Amounts{limit.Images: 1}),
+			hold("tokens", team, limit.Amounts{limit.Tokens: 1})} {
 			if s := f.admit(h); s.Outcome != limit.Refused || s.Wait != 5*time.Second {
 				f.Errorf("%s: outcome %d, wait %v; want a refusal for 5s", h.ID, s.Outcome, s.Wait)
 			}

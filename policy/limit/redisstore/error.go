@@ -35,5 +35,6 @@ func notAsked(err error) bool { return errors.Is(err, limit.ErrAway) || errors.I
 func OfAccounts(err error) bool {
 	var said redis.Error
 	return errors.Is(err, ErrNotDone) || errors.Is(err, errRestoring) || errors.As(err, &said) &&
-		slices.ContainsFunc([]string{"WRONGTYPE", "CORRUPT", "attempt to "}, func(word string) bool { return strings.Contains(said.Error(), word) })
+		slices.ContainsFunc([]string{"WRONGTYPE", "CORRUPT", "attempt to "},
+			func(word string) bool { return strings.Contains(said.Error(), word) })
 }

@@ -102,7 +102,8 @@ func TestAnEventIsWrittenWithItsCharge(t *testing.T) {
 		if charge(f.held(h)) || strings.Contains(written(f, events, "search"), "unknown") {
 			f.Error("what is not charged has no event")
 		}
-		if list, _, err := events.Due(context.Background(), event.Rooms{Hooks: map[event.Address]event.Room{{Owner: "search", Hook: "jobs"}: {Most: 9}}}, 9); err != nil || len(list) != 2 {
+		if list, _, err := events.Due(context.Background(), event.Rooms{
+			Hooks: map[event.Address]event.Room{{Owner: "search", Hook: "jobs"}: {Most: 9}}}, 9); err != nil || len(list) != 2 {
 			f.Error(list, err)
 		}
 	})
@@ -118,7 +119,8 @@ func TestAWorkIsWrittenWithItsCharge(t *testing.T) {
 		f.admit(h)
 		works := worksOf(events)
 		draft := &event.Draft{Type: event.TaskSucceeded, Team: "search", Work: &event.Work{
-			Task: "t1", Day: "2026/11/26", Ends: f.clock.Now().Add(24 * time.Hour), Pictures: []event.Picture{{URL: "https://a/1"}}, Head: []byte(`{"id":"a"}`),
+			Task: "t1", Day: "2026/11/26", Ends: f.clock.Now().Add(24 * time.Hour), Pictures: []event.Picture{{URL: "https://a/1"}},
+			Head: []byte(`{"id":"a"}`),
 		}}
 		charge := func(want bool) {
 			done, err := f.tryCharge(&limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Images: 1}, Event: draft})
@@ -132,7 +134,8 @@ func TestAWorkIsWrittenWithItsCharge(t *testing.T) {
 			f.Fatal(list, err)
 		}
 		list[0].Pictures[0].State = event.PictureStored
-		if known, err := works.Worked(context.Background(), &list[0], list[0].Release(func(string, event.Type, string) []event.Target { return []event.Target{} })); !known || err != nil {
+		if known, err := works.Worked(context.Background(), &list[0],
+			list[0].Release(func(string, event.Type, string) []event.Target { return []event.Target{} })); !known || err != nil {
 			f.Fatal(known, err)
 		}
 		charge(false)
@@ -234,7 +237,8 @@ func TestEventsAndChargesAgree(t *testing.T) {
 			h := hold(id(n), team, limit.Amounts{limit.Requests: 1, limit.Images: 3})
 			h.Task, h.Lease = rapid.Bool().Draw(rt, "task"), time.Duration(rapid.IntRange(1, 100).Draw(rt, "lease"))*time.Minute
 			f.admit(h)
-			c := &limit.Charge{Held: f.held(h), Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: rapid.Int64Range(0, 5).Draw(rt, "images")}}
+			c := &limit.Charge{Held: f.held(h), Team: team, Amounts: limit.Amounts{limit.Requests: 1,
+				limit.Images: rapid.Int64Range(0, 5).Draw(rt, "images")}}
 			if images += c.Amounts[limit.Images]; rapid.IntRange(0, 3).Draw(rt, "event") > 0 {
 				c.Event = ending(c.Held)
 				ended++

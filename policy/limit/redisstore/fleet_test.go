@@ -105,8 +105,8 @@ func sail(t *testing.T, rt *rapid.T, client redis.UniversalClient, bound int) *h
 	}}
 }
 
-// Replicas start, end, crash, and are cut off, and Redis loses its memory, in any order, while requests come and go: what they have in flight
-// together is never more than the limit, and soon each has its part again.
+// Replicas start, end, crash, and are cut off, and Redis loses its memory, in any order, while requests come and go: what they have in
+// flight together is never more than the limit, and soon each has its part again.
 func TestAFleetKeepsItsLimit(t *testing.T) {
 	client := limittest.RealRedis(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -120,7 +120,8 @@ func TestAFleetKeepsItsLimit(t *testing.T) {
 			if len(h.fleet) > 0 {
 				s = rapid.SampledFrom(h.fleet).Draw(rt, "replica")
 			}
-			switch rapid.SampledFrom([]string{"take", "take", "take", "end", "beats", "beats", "beats", "beat", "join", "leave", "crash", "cut", "heal", "rest", "lose"}).Draw(rt, "step") {
+			switch rapid.SampledFrom([]string{"take", "take", "take", "end", "beats", "beats", "beats", "beat", "join", "leave", "crash", "cut",
+				"heal", "rest", "lose"}).Draw(rt, "step") {
 			case "take":
 				if s != nil && !s.ending {
 					h.take(s, rapid.IntRange(1, flyingMost).Draw(rt, "n"))
@@ -159,7 +160,8 @@ func TestAFleetKeepsItsLimit(t *testing.T) {
 				}
 			case "rest":
 				h.rest(rapid.IntRange(1, 4).Draw(rt, "tens"))
-			case "lose": // Redis loses its memory, what is in flight beyond parts too, and one replica, perhaps a new one, is heard before the others
+			// Redis loses its memory, what is in flight beyond parts too, and one replica, perhaps a new one, is heard before the others
+			case "lose":
 				if s != nil && !s.ending && !h.anyCut() {
 					h.rest(0)
 					h.noneBeyond()
@@ -293,7 +295,8 @@ func TestThreeReplicasBecomeTenAndTwo(t *testing.T) {
 	})
 }
 
-// A part grows by nothing that another may still have: one that starts, one that is cut off, and one that was not heard since Redis lost its memory.
+// A part grows by nothing that another may still have: one that starts, one that is cut off, and one that was not heard since Redis lost
+// its memory.
 func TestAPartGrowsByWhatIsFree(t *testing.T) {
 	client := limittest.RealRedis(t)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -41,7 +41,8 @@ type teamKeys struct {
 
 func keysOf(team string) *teamKeys {
 	p := schema + "{" + team + "}:"
-	k := &teamKeys{id: team, quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:", rates: p + "rate:"}
+	k := &teamKeys{quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:", rates: p + "rate:"}
+	k.id = team
 	k.key, k.openKey = k.quota, k.open
 	return k
 }

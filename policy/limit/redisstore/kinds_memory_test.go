@@ -15,7 +15,8 @@ import (
 func TestKindsTakeLittleMemory(t *testing.T) {
 	client := limittest.RealRedis(t)
 	var p price.Price
-	for k, rate := range map[price.Kind]int64{price.Input: 2_500_000_000, price.Cached: 500_000_000, price.Output: 10_000_000_000, price.Thinking: 10_000_000_000} {
+	for k, rate := range map[price.Kind]int64{price.Input: 2_500_000_000, price.Cached: 500_000_000, price.Output: 10_000_000_000,
+		price.Thinking: 10_000_000_000} {
 		p.Rates.Set(k, rate)
 	}
 	bill, _ := price.Of(&p, &price.Usage{Input: 8_234_567, Cached: 3_456_789, Output: 2_345_678, Thinking: 1_234_567})

@@ -42,7 +42,8 @@ func TestReplicasAddUpKinds(t *testing.T) {
 			case 2, 3:
 				charges = nil
 				for range rapid.IntRange(0, len(open)).Draw(rt, "batch") {
-					s := step{Team: n, Lease: n, Amounts: limit.Amounts{1, rapid.Int64Range(0, 99).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images"), 0}}
+					s := step{Team: n, Lease: n, Amounts: limit.Amounts{1, rapid.Int64Range(0, 99).Draw(rt, "tokens"),
+						rapid.Int64Range(0, 3).Draw(rt, "images"), 0}}
 					bill := s.bill()
 					charges = append(charges, &limit.Charge{Held: open[0], Team: team, Amounts: s.Amounts, Bill: &bill})
 					name := rowOf(open[0].Day, open[0].Model)

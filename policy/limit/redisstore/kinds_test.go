@@ -16,7 +16,8 @@ import (
 )
 
 // joinScript adds sums to a row, as settlements do.
-var joinScript = redis.NewScript("local QUOTA, TEAM = '', ''\n" + tables() + part("kinds") + "add_kinds(KEYS[1], kinds_field(ARGV[1]), {unpack(ARGV, 2)})\nreturn 1")
+var joinScript = redis.NewScript("local QUOTA, TEAM = '', ''\n" + tables() + part("kinds") +
+	"add_kinds(KEYS[1], kinds_field(ARGV[1]), {unpack(ARGV, 2)})\nreturn 1")
 
 // piece is the most bytes of a value.
 const piece = 64
@@ -39,7 +40,8 @@ func stored(t testing.TB, client redis.UniversalClient, key string) (kinds price
 var anyLine = rapid.Custom(func(t *rapid.T) price.Line {
 	l := price.Line{Kind: price.Kind(rapid.IntRange(0, price.Kinds-1).Draw(t, "kind"))}
 	l.Quantity = rapid.OneOf(rapid.Int64Range(1, 5_000_000), rapid.Int64Range(1, unit.Most)).Draw(t, "quantity")
-	l.Rate = rapid.OneOf(rapid.SampledFrom([]int64{0, 1, 333_333, 2_500_000_000, 10_000_000_000}), rapid.Int64Range(0, unit.Most)).Draw(t, "rate")
+	l.Rate = rapid.OneOf(rapid.SampledFrom([]int64{0, 1, 333_333, 2_500_000_000, 10_000_000_000}), rapid.Int64Range(0, unit.Most)).
+		Draw(t, "rate")
 	p := price.Price{}
 	if l.Kind == price.Image {
 		word := rapid.SampledFrom([]string{"1K", "2K", "1048576", "2048x2048-pixels"}).Draw(t, "size")
@@ -90,7 +92,8 @@ func TestTheScriptAddsUpKindsAsGoDoes(t *testing.T) {
 // Whatever a field has, a settlement is not stopped: the script reads it as Go does.
 func FuzzKindsInRedis(f *testing.F) {
 	client := limittest.RealRedis(f)
-	for _, text := range []string{"", "\x00", "\x99\x02\x31", "\xf0\x05\x07\x00\x05", strings.Repeat("\xff", 64), "\x20\xff\xff\xff\xff\xff\xff\xff\x0f\x01\x01", "\xcb0\xebX"} {
+	for _, text := range []string{"", "\x00", "\x99\x02\x31", "\xf0\x05\x07\x00\x05", strings.Repeat("\xff", 64),
+		"\x20\xff\xff\xff\xff\xff\xff\xff\x0f\x01\x01", "\xcb0\xebX"} {
 		f.Add([]byte(text), []byte("\x90\x01\x01"))
 	}
 	f.Add([]byte("0"), []byte("00\xc3\xc3*\xc3\xc3\xc3\xc3\xc3\xc3\xc3000000"))
@@ -169,7 +172,8 @@ func TestALateSettlementPostsItsKinds(t *testing.T) {
 		p.Rates.Set(price.Input, 2_500_000_000)
 		bill, _ := price.Of(&p, &price.Usage{Input: 500, Cached: 100})
 		f.clock.Move(24 * time.Hour)
-		c := &limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 500, limit.Spend: bill.Total()}, Bill: &bill}
+		c := &limit.Charge{Held: held, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Tokens: 500, limit.Spend: bill.Total()},
+			Bill: &bill}
 		for range 2 {
 			if _, err := f.tryCharge(c); err != nil {
 				f.Fatal(err)

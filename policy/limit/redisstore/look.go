@@ -160,7 +160,8 @@ func innerDays(ctx context.Context, r *Store, list []*teams.Team, k limit.ScopeK
 	days := map[string][]limit.InnerDay{}
 	for i := range rows {
 		row := &rows[i]
-		days[row.Team] = append(days[row.Team], limit.InnerDay{Day: row.Day, Name: row.Model, Used: row.Used, Held: all.held[dayRow{row.Team, row.Day, row.Model + "|"}]})
+		held := all.held[dayRow{row.Team, row.Day, row.Model + "|"}]
+		days[row.Team] = append(days[row.Team], limit.InnerDay{Day: row.Day, Name: row.Model, Used: row.Used, Held: held})
 	}
 	return days, err
 }

@@ -40,17 +40,19 @@ func TestLook(t *testing.T) {
 		if first.Tasks != 1 || len(first.Limits) != 2 || len(again.Limits) != 2 || first.Limits[0] != again.Limits[0] {
 			f.Fatalf("%+v, then %+v", first, again)
 		}
-		if got, want := first.Limits[0], (limit.Standing{Unit: unit.NameTokens, Per: "1m", Limit: 600, Window: time.Minute, Used: 30, Left: 70, Reset: 3 * time.Second}); got != want {
+		if got, want := first.Limits[0], (limit.Standing{Unit: unit.NameTokens, Per: "1m", Limit: 600, Window: time.Minute, Used: 30, Left: 70,
+			Reset: 3 * time.Second}); got != want {
 			f.Errorf("the rate: %+v, want %+v", got, want)
 		}
-		if got := first.Limits[1]; got.Held != 500_000_000 || got.Used != 0 || got.Left != 2_000_000_000 || !first.At.Add(got.Reset).Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) {
+		if got := first.Limits[1]; got.Held != 500_000_000 || got.Used != 0 || got.Left != 2_000_000_000 ||
+			!first.At.Add(got.Reset).Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) {
 			f.Errorf("the quota: %+v", got)
 		}
 	})
 }
 
-// TestLookAllSaysWhatEachLookSays, of rates, tags and keys. In Redis the rates of any number of teams are one round trip; what Redis does not
-// know any more is left out.
+// TestLookAllSaysWhatEachLookSays, of rates, tags and keys. In Redis the rates of any number of teams are one round trip; what Redis does
+// not know any more is left out.
 func TestLookAllSaysWhatEachLookSays(t *testing.T) {
 	forms(t, func(f *form) {
 		const key = "aaaaaaaaaaaa"
@@ -58,7 +60,8 @@ func TestLookAllSaysWhatEachLookSays(t *testing.T) {
 - {id: rated, rates: {tokens: {per: 1m, limit: 600, burst: 100}}}
 - {id: plain}
 - {id: tagged, tag_key: project, tag_quotas: {tokens: {day: 50, month: 70}}}
-- {id: keyed, rates: {requests: {per: 1m, limit: 60}}, keys: [{id: ` + key + `, sha256: ` + strings.Repeat("ab", 32) + `, rates: {tokens: {per: 1m, limit: 40}}, quotas: {tokens: {day: 90}}}]}
+- {id: keyed, rates: {requests: {per: 1m, limit: 60}}, keys: [{id: ` + key + `, sha256: ` + strings.Repeat("ab", 32) +
+			`, rates: {tokens: {per: 1m, limit: 40}}, quotas: {tokens: {day: 90}}}]}
 `))
 		if err != nil {
 			f.Fatal(err)

@@ -19,7 +19,8 @@ import (
 func TestAccountRefusalTakesNothing(t *testing.T) {
 	for _, f := range []*form{newMemoryForm(t), newRedisForm(t, limittest.RealRedis(t))} {
 		team := limittest.Team(t, "rates: {requests: {per: 1m, limit: 10}}")
-		acc := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
+		acc := limit.OutsideFor(&teams.File{Account: []teams.AccountLimit{
+			{Rates: []teams.Rate{{Unit: unit.NameRequests, Limit: 1, Burst: 1, Per: time.Minute, PerText: "1m"}}}}}, "")
 		for n := range 5 {
 			h := hold(id(n), team, limit.Amounts{limit.Requests: 1})
 			h.Outside, h.Lease = acc, time.Hour
@@ -41,7 +42,8 @@ func TestHugeHolds(t *testing.T) {
 		f.admit(hold(id(n), free, limit.Amounts{limit.Requests: 1, limit.Tokens: unit.Most}))
 	}
 	for n := range 12 {
-		if _, err := f.trySettle(f.held(hold(id(n), free, limit.Amounts{limit.Requests: 1, limit.Tokens: unit.Most})), free, limit.Amounts{limit.Requests: 1, limit.Tokens: 5}, false); err != nil {
+		if _, err := f.trySettle(f.held(hold(id(n), free, limit.Amounts{limit.Requests: 1, limit.Tokens: unit.Most})), free,
+			limit.Amounts{limit.Requests: 1, limit.Tokens: 5}, false); err != nil {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
@@ -52,7 +54,8 @@ func TestATaskWhoseHoldIsLost(t *testing.T) {
 	server, client := limittest.AgedRedis(t)
 	f := newRedisForm(t, client)
 	team := limittest.Team(t)
-	h := f.held(limit.Hold{ID: "t", Team: team, Model: "m", Endpoint: policy.EndpointImage, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 4}, Task: true})
+	h := f.held(limit.Hold{ID: "t", Team: team, Model: "m", Endpoint: policy.EndpointImage,
+		Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 4}, Task: true})
 	c := &limit.Charge{Held: h, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 4}}
 	_, _ = f.redis.Settle(context.Background(), c)
 	server.FastForward(16 * time.Minute)

@@ -16,7 +16,8 @@ type kindOf struct {
 
 type kindUse struct{ quantity, rate, amount int64 }
 
-// modelPrices have rates at which a request's amount is rounded up, and some for which it is not; other rates of longer requests; and sizes.
+// modelPrices have rates at which a request's amount is rounded up, and some for which it is not; other rates of longer requests; and
+// sizes.
 var modelPrices = func() (list []price.Price) {
 	for _, rate := range []int64{1_333_333, 500_000, 2_000_000} {
 		var r price.Rates
@@ -29,7 +30,8 @@ var modelPrices = func() (list []price.Price) {
 		long.Set(price.Input, 2*rate)
 		longest.Set(price.Output, 5*rate)
 		longest.Set(price.ImageInput, 11)
-		list = append(list, price.Price{Rates: r, Above: []price.Border{{Input: 2, Rates: long}, {Input: 5, Rates: longest}}, Images: []price.Size{{Word: "1K", Image: 1}, {UpToPixels: 1 << 20, Image: rate / 500_000}}})
+		list = append(list, price.Price{Rates: r, Above: []price.Border{{Input: 2, Rates: long}, {Input: 5, Rates: longest}},
+			Images: []price.Size{{Word: "1K", Image: 1}, {UpToPixels: 1 << 20, Image: rate / 500_000}}})
 	}
 	return list
 }()
@@ -42,7 +44,8 @@ func (s *step) bill() (b price.Bill) {
 	tokens := s.Amounts[limit.Tokens]
 	u := price.Usage{
 		Input: tokens - tokens/3, Total: tokens, Images: s.Amounts[limit.Images], Size: "1K", Explicit: s.Parts[0]%2 == 1,
-		Cached: s.Parts[0], CacheCreation: s.Parts[1], ImageInput: s.Parts[2], VideoInput: s.Parts[3], AudioInput: s.Parts[4], Thinking: s.Parts[5],
+		Cached: s.Parts[0], CacheCreation: s.Parts[1], ImageInput: s.Parts[2], VideoInput: s.Parts[3], AudioInput: s.Parts[4],
+		Thinking: s.Parts[5],
 	}
 	if s.Lease%2 == 1 {
 		u.Pixels = 1000

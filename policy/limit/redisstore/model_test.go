@@ -60,8 +60,10 @@ type modelHold struct {
 }
 
 func newModel() *model {
-	return &model{used: map[string]int64{}, held: map[string]int64{}, holds: map[string]*modelHold{}, ledger: map[string]int64{}, doubt: map[string]int64{},
-		kinds: map[kindOf]kindUse{}, partUsed: map[scopeDay]limit.Amounts{}, partHeld: map[scopeDay]limit.Amounts{}, rates: map[string]*modelRates{}}
+	return &model{used: map[string]int64{}, held: map[string]int64{}, holds: map[string]*modelHold{}, ledger: map[string]int64{},
+		doubt: map[string]int64{},
+		kinds: map[kindOf]kindUse{}, partUsed: map[scopeDay]limit.Amounts{}, partHeld: map[scopeDay]limit.Amounts{},
+		rates: map[string]*modelRates{}}
 }
 
 func refill(n int64, r teams.Rate) int64 { // rounded up
@@ -235,7 +237,8 @@ func (m *model) admit(h *limit.Hold, t *limit.Terms, at time.Time) limit.Outcome
 		return limit.Refused
 	}
 	held := &modelHold{
-		Held:  limit.Held{ID: h.ID, Team: h.Team.ID, Account: h.Account, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag), Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
+		Held: limit.Held{ID: h.ID, Team: h.Team.ID, Account: h.Account, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag),
+			Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task},
 		state: "held", text: h.Account, due: now + h.Lease.Microseconds(),
 	}
 	if fits {
@@ -322,10 +325,14 @@ type step struct {
 var steps = rapid.Custom(func(t *rapid.T) step {
 	small := rapid.Int64Range(0, 12)
 	s := step{
-		Do:   rapid.SampledFrom([]string{"admit", "admit", "admit", "admit", "again", "settle", "settle", "settle", "tick", "tick", "back", "sweep", "extend", "move", "reload"}).Draw(t, "do"),
+		Do: rapid.SampledFrom([]string{"admit", "admit", "admit", "admit", "again", "settle", "settle", "settle", "tick", "tick", "back",
+			"sweep", "extend", "move", "reload"}).Draw(t, "do"),
 		Hold: rapid.IntRange(0, 20).Draw(t, "hold"), Lease: rapid.IntRange(1, 120).Draw(t, "lease"),
-		Tag: rapid.SampledFrom([]string{"", "", "alpha", "b.e-t_a"}).Draw(t, "tag"), Key: rapid.SampledFrom([]string{"", keyOne, keyTwo, "jwt:some%20one@b"}).Draw(t, "key"), Task: rapid.Bool().Draw(t, "task"), Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, 5).Draw(t, "team"),
-		Amounts: limit.Amounts{rapid.Int64Range(0, 1).Draw(t, "requests"), small.Draw(t, "tokens"), rapid.Int64Range(0, 3).Draw(t, "images"), small.Draw(t, "spend")},
+		Tag: rapid.SampledFrom([]string{"", "", "alpha", "b.e-t_a"}).Draw(t, "tag"),
+		Key: rapid.SampledFrom([]string{"", keyOne, keyTwo, "jwt:some%20one@b"}).Draw(t, "key"), Task: rapid.Bool().Draw(t, "task"),
+		Estimated: rapid.Bool().Draw(t, "estimated"), Team: rapid.IntRange(0, 5).Draw(t, "team"),
+		Amounts: limit.Amounts{rapid.Int64Range(0, 1).Draw(t, "requests"), small.Draw(t, "tokens"), rapid.Int64Range(0, 3).Draw(t, "images"),
+			small.Draw(t, "spend")},
 	}
 	s.Account = rapid.SampledFrom([]string{"", "", teams.MainAccount, "eu", "us-1"}).Draw(t, "account")
 	for i := range s.Parts {
@@ -339,15 +346,19 @@ var histories = rapid.SliceOfN(steps, 1, 60)
 
 // modelTeams have rates of which one unit takes a whole number of microseconds.
 var modelTeams = []string{
-	"rates: {requests: {per: 1s, limit: 5}, tokens: {per: 10s, limit: 20}}\n    quotas: {tokens: {day: 30, month: 70}, spend: {day: 25}}\n    open_tasks: 3",
-	"rates: {requests: {per: 1s, limit: 5, burst: 9}, tokens: {per: 10s, limit: 10, burst: 15}, images: {per: 1m, limit: 6}}\n    quotas: {images: {day: 8}, requests: {month: 15}}",
-	"shadow: true\n    rates: {tokens: {per: 1s, limit: 1}, images: {per: 1m, limit: 1}}\n    quotas: {spend: {day: 10, month: 12}}\n    open_tasks: 1",
+	"rates: {requests: {per: 1s, limit: 5}, tokens: {per: 10s, limit: 20}}\n    quotas: {tokens: {day: 30, month: 70}, spend: {day: " +
+		"25}}\n    open_tasks: 3",
+	"rates: {requests: {per: 1s, limit: 5, burst: 9}, tokens: {per: 10s, limit: 10, burst: 15}, images: {per: 1m, limit: 6}}\n    quotas: " +
+		"{images: {day: 8}, requests: {month: 15}}",
+	"shadow: true\n    rates: {tokens: {per: 1s, limit: 1}, images: {per: 1m, limit: 1}}\n    quotas: {spend: {day: 10, month: 12}}\n    " +
+		"open_tasks: 1",
 }
 
 // tagTeams have quotas of each value of their tag, and one has none.
 var tagTeams = []string{
 	"tag_key: project\n    tag_quotas: {tokens: {day: 20, month: 26}, spend: {month: 0.000000018}, images: {day: 5}}",
-	"tag_key: project\n    tag_quotas: {requests: {day: 6}, tokens: {month: 24}}\n    quotas: {tokens: {day: 60}}\n    rates: {tokens: {per: 10s, limit: 20}}",
+	"tag_key: project\n    tag_quotas: {requests: {day: 6}, tokens: {month: 24}}\n    quotas: {tokens: {day: 60}}\n    rates: {tokens: " +
+		"{per: 10s, limit: 20}}",
 	"tag_key: project\n    shadow: true\n    tag_quotas: {tokens: {day: 12}}",
 	"tag_key: project\n    quotas: {tokens: {day: 90}}",
 }
@@ -362,8 +373,10 @@ func keyLines(one, two string) string {
 
 // keyTeams have keys with rates and quotas of their own, and one has none.
 var keyTeams = []string{
-	"rates: {requests: {per: 1s, limit: 5}}" + keyLines(", rates: {requests: {per: 1s, limit: 2}, tokens: {per: 10s, limit: 20}}, quotas: {tokens: {day: 20, month: 26}, images: {day: 5}}", ""),
-	"quotas: {tokens: {day: 60}}\n    tag_key: project\n    tag_quotas: {tokens: {day: 30}}" + keyLines(", quotas: {tokens: {month: 24}, spend: {day: 0.00000002}}", ", rates: {tokens: {per: 1s, limit: 4, burst: 12}}"),
+	"rates: {requests: {per: 1s, limit: 5}}" + keyLines(", rates: {requests: {per: 1s, limit: 2}, tokens: {per: 10s, limit: 20}}, quotas: "+
+		"{tokens: {day: 20, month: 26}, images: {day: 5}}", ""),
+	"quotas: {tokens: {day: 60}}\n    tag_key: project\n    tag_quotas: {tokens: {day: 30}}" +
+		keyLines(", quotas: {tokens: {month: 24}, spend: {day: 0.00000002}}", ", rates: {tokens: {per: 1s, limit: 4, burst: 12}}"),
 	"shadow: true" + keyLines(", quotas: {tokens: {day: 12}}", ", rates: {images: {per: 1m, limit: 6}}"),
 	"quotas: {tokens: {day: 90}}" + keyLines("", ""),
 }
@@ -407,7 +420,7 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 				return nil
 			}
 		}
-		t = h.Terms()
+		t = limit.TermsFor(h.Team, h.Key)
 		want := m.admit(&h, &t, now)
 		got, err := f.tryAdmit(h)
 		if err != nil || got.Outcome != want {
@@ -542,7 +555,8 @@ func (f *form) compareParts(m *model, team *teams.Team, k limit.ScopeKind) error
 			t := limit.TermsFor(team, of.name)
 			used, held := m.ofPart(k, of.name, date)
 			for q, most := range t.Of(k).Quotas {
-				if s := (limit.Standing{Unit: unit.Names[q/2], Period: teams.Periods[q%2], Scope: k}); of.kind == k && most != limit.None && used[q]+held[q] != 0 {
+				if s := (limit.Standing{Unit: unit.Names[q/2], Period: teams.Periods[q%2], Scope: k}); of.kind == k && most != limit.None &&
+					used[q]+held[q] != 0 {
 					want[of.name+" "+s.Name()] = [2]int64{used[q], held[q]}
 				}
 			}
@@ -618,7 +632,8 @@ func TestEveryFormAgreesWithTheModel(t *testing.T) {
 		each = 5
 	}
 	list := readTeams(t, modelTeams)
-	for name, list := range map[string][]*teams.Team{"memory": list, "memory, odd rates": readTeams(t, oddTeams), "memory, tags": readTeams(t, tagTeams), "memory, keys": readTeams(t, keyTeams)} {
+	for name, list := range map[string][]*teams.Team{"memory": list, "memory, odd rates": readTeams(t, oddTeams),
+		"memory, tags": readTeams(t, tagTeams), "memory, keys": readTeams(t, keyTeams)} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				for range each {
@@ -629,7 +644,8 @@ func TestEveryFormAgreesWithTheModel(t *testing.T) {
 			})
 		})
 	}
-	for name, list := range map[string][]*teams.Team{"redis": list, "redis, odd rates": readTeams(t, oddTeams), "redis, tags": readTeams(t, tagTeams), "redis, keys": readTeams(t, keyTeams)} {
+	for name, list := range map[string][]*teams.Team{"redis": list, "redis, odd rates": readTeams(t, oddTeams),
+		"redis, tags": readTeams(t, tagTeams), "redis, keys": readTeams(t, keyTeams)} {
 		t.Run(name, func(t *testing.T) {
 			client := limittest.RealRedis(t)
 			rapid.Check(t, func(rt *rapid.T) {
@@ -665,9 +681,11 @@ func testMutants(t *testing.T, mutants []mutant, list []*teams.Team) {
 		t.Skip("it shows that histories find faults, each of them in up to 1,600")
 	}
 	client := limittest.RealRedis(t)
-	admit, tags, look, batch, settle, sweep, extend := admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript, extendScript
+	admit, tags, look, batch, settle, sweep, extend := admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript,
+		extendScript
 	defer func() {
-		admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript, extendScript = admit, tags, look, batch, settle, sweep, extend
+		admitScript, admitInnerScript, lookScript, batchScript, settleScript, sweepScript, extendScript = admit, tags, look, batch, settle,
+			sweep, extend
 	}()
 	var finders []int // histories that found a fault often find the next
 	for _, m := range mutants {
@@ -721,7 +739,8 @@ var tagMutants = []mutant{
 	{"holds of the tag are never freed", "local held = scope.counted and count(key, field .. '|held', s.held[i])", "local held = false"},
 	{"a hold without quotas of its tag is freed from them", "counted = mark == '@'}", "counted = true}"},
 	{"requests without the tag are not counted", "if not entry or mark .. tag == '' then", "if not entry or tag == '' then"},
-	{"a batch frees no hold of the tag", "local n = call('HINCRBY', KEYS[3 + k], ARGV[i], ARGV[i + 1])", "local n = string.sub(ARGV[i], -5) == '|held' and 1 or call('HINCRBY', KEYS[3 + k], ARGV[i], ARGV[i + 1])"},
+	{"a batch frees no hold of the tag", "local n = call('HINCRBY', KEYS[3 + k], ARGV[i], ARGV[i + 1])",
+		"local n = string.sub(ARGV[i], -5) == '|held' and 1 or call('HINCRBY', KEYS[3 + k], ARGV[i], ARGV[i + 1])"},
 	{"a batch makes a ledger without its day", "if not got[i] then return {NUMBER, 0, tonumber(epoch), seq} end", ""},
 	{"the month is the day", "dates[d] or string.format(dated, d)", "d == 1 and key or 'none'"},
 	{"a month lacks its last days", "own > 0 and 31 or 0", "own > 0 and 20 or 0"},
@@ -745,12 +764,15 @@ var mutants = []mutant{
 	{"ignores holds", "numbers[held + q] + numbers[place + 1]", "numbers[place + 1]"},
 	{"adds instead of correcting", "change[i] = actual[i] - charged[i]", "change[i] = actual[i]"},
 	{"clamp not stored", "tat = now + 2 * full\n    changed = true", "tat = now + 2 * full"},
-	{"clamp erases debt", "if tat > now + 2 * full then -- the clock", "if tat > now + full then tat = now + full end\n    if false then -- the clock"},
+	{"clamp erases debt", "if tat > now + 2 * full then -- the clock",
+		"if tat > now + full then tat = now + full end\n    if false then -- the clock"},
 	{"-0", "if n ~= 0 then return redis.call('HINCRBY', key, field, n) end", "return redis.call('HINCRBY', key, field, n == 0 and -n or n)"},
 	{"floored interval", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "n * math.floor(b.per / b.limit - 1)"},
-	{"rounds down", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)", "math.floor(math.min(n, 3 * b.burst) * b.per / b.limit / 1000000) * 1000000"},
+	{"rounds down", "math.ceil(math.min(n, 3 * b.burst) * b.per / b.limit)",
+		"math.floor(math.min(n, 3 * b.burst) * b.per / b.limit / 1000000) * 1000000"},
 	{"sweeps under the wrong period", "post(hold, amount, amount)", "hold.day = (periods(clock())) post(hold, amount, amount)"},
-	{"frees the wrong period", "count(QUOTA, s.day .. ':' .. unit .. ':held', s.held[i])", "count(QUOTA, (periods(clock())) .. ':' .. unit .. ':held', s.held[i])"},
+	{"frees the wrong period", "count(QUOTA, s.day .. ':' .. unit .. ':held', s.held[i])",
+		"count(QUOTA, (periods(clock())) .. ':' .. unit .. ':held', s.held[i])"},
 	{"rate not corrected", "give(b, held[i] - actual[i]) end", "end"},
 	{"credits a rate that was not taken from", "if taken(hold, rate.bit) and actual[i]", "if actual[i]"},
 	{"overrun not debited", "take(b, actual[i] - held[i]) else", "else"},

@@ -9,8 +9,8 @@ import (
 	"sluice/policy/limit/limittest"
 )
 
-// What a replica of the version before held for a key among the others is given back there, and is counted for the key once the key has a name
-// of its own.
+// What a replica of the version before held for a key among the others is given back there, and is counted for the key once the key has a
+// name of its own.
 func TestWhatTheVersionBeforeHeldAmongTheOthers(t *testing.T) {
 	f := newRedisForm(t, limittest.RealRedis(t))
 	team := limittest.Team(f, keyLines(", quotas: {tokens: {day: 50, month: 50}}", ""))

@@ -44,8 +44,8 @@ func (m *namedDays) use(name string, n int64) {
 	today[limit.Other] += n
 }
 
-// A value of a tag, or a key, never passes its month, whether or not it comes before a thousand others on a day. A key with quotas in the teams
-// file is never one of the others. What a value used as one of them is not told apart: it counts as all of theirs.
+// A value of a tag, or a key, never passes its month, whether or not it comes before a thousand others on a day. A key with quotas in the
+// teams file is never one of the others. What a value used as one of them is not told apart: it counts as all of theirs.
 func TestNoMonthIsPassedAmongOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes thousands of holds, one after the other")

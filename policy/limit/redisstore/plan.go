@@ -107,7 +107,8 @@ func (p *plan) script() *script {
 }
 
 func newPlanRate(r *wiredRate) planRate {
-	return planRate{rate: r.rate, kind: r.kind, unit: r.Unit - 1, key: r.key, text: r.Text, ttl: r.Keep, full: strconv.FormatInt(limit.FullIn(r.rate), 10)}
+	full := strconv.FormatInt(limit.FullIn(r.rate), 10)
+	return planRate{rate: r.rate, kind: r.kind, unit: r.Unit - 1, key: r.key, text: r.Text, ttl: r.Keep, full: full}
 }
 
 // tasksFor is the limit of open tasks, as admit.lua takes it.
@@ -194,7 +195,8 @@ func (d *dayNow) at(now time.Time) *today {
 		return t
 	}
 	c := limit.CalendarOf(now)
-	t := &today{c, limit.CalendarOf(c.Start.AddDate(0, 0, -1)).Day, strconv.Itoa(c.Day), strconv.Itoa(c.Month), strconv.FormatInt(c.Start.UnixMicro(), 10)}
+	yesterday, start := limit.CalendarOf(c.Start.AddDate(0, 0, -1)).Day, strconv.FormatInt(c.Start.UnixMicro(), 10)
+	t := &today{c, yesterday, strconv.Itoa(c.Day), strconv.Itoa(c.Month), start}
 	d.kept.Store(t)
 	return t
 }

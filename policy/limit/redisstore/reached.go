@@ -71,7 +71,8 @@ func thresholds(r *Store, account string, o *own) (all []thresholdArgs) {
 
 func thresholdArgsOf(t *limit.Thresholds) thresholdArgs {
 	a := thresholdArgs{
-		Period: strconv.Itoa(t.Period), Memory: outbox.FirstsEnd, Name: strings.TrimSuffix(t.Name(0), "0"), Limit: t.Limit, Digits: t.Money.Decimals(t.Unit()),
+		Period: strconv.Itoa(t.Period), Memory: outbox.FirstsEnd, Name: strings.TrimSuffix(t.Name(0), "0"), Limit: t.Limit,
+		Digits: t.Money.Decimals(t.Unit()),
 	}
 	if a.Head, a.Tail = t.Text(); t.Inside() {
 		a.Kind, a.Of, a.Unit, a.Own = innerKeys[t.Scope], t.Of, string(t.Unit()), t.Scope == limit.ScopeKey

@@ -86,7 +86,8 @@ func TestAThresholdIsToldByTheChargeThatPassesIt(t *testing.T) {
 			}
 		}
 		data := func(percent int, used, left, most int64) string {
-			return fmt.Sprintf(`{"scope":"team","unit":"images","period":"day","threshold":%d,"used":%d,"left":%d,"limit":%d}`+"\n", percent, used, left, most)
+			return fmt.Sprintf(`{"scope":"team","unit":"images","period":"day","threshold":%d,"used":%d,"left":%d,"limit":%d}`+"\n", percent, used,
+				left, most)
 		}
 		use(4)
 		told("")
@@ -120,12 +121,15 @@ func TestAThresholdIsToldByTheChargeThatPassesIt(t *testing.T) {
 func TestEveryScopeIsTold(t *testing.T) {
 	for _, task := range []bool{false, true} { // batch.lua, settle.lua
 		bothForms(t, func(f *form) {
-			file, err := teams.Parse([]byte("currency: CNY\nhouse: {quotas: {spend: {day: 100}}, alert: [50]}\nteams:\n  - id: search\n    tag_key: project\n    tag_quotas: {spend: {month: 3.5}}\n" +
-				"    quotas: {requests: {month: 4}}\n    keys: [{id: k1k1k1k1k1k1, sha256: " + strings.Repeat("a", 64) + ", quotas: {images: {day: 9}}}]\n"))
+			file, err := teams.Parse([]byte("currency: CNY\nhouse: {quotas: {spend: {day: 100}}, alert: [50]}\nteams:\n  - id: search\n    " +
+				"tag_key: project\n    tag_quotas: {spend: {month: 3.5}}\n" +
+				"    quotas: {requests: {month: 4}}\n    keys: [{id: k1k1k1k1k1k1, sha256: " + strings.Repeat("a", 64) +
+				", quotas: {images: {day: 9}}}]\n"))
 			if err != nil {
 				f.Fatal(err)
 			}
-			account := &teams.Team{ID: teams.AccountQuotasID("second"), Quotas: []teams.Quota{{Unit: unit.NameTokens, Period: teams.PeriodDay, Limit: 1000}}}
+			account := &teams.Team{ID: teams.AccountQuotasID("second"),
+				Quotas: []teams.Quota{{Unit: unit.NameTokens, Period: teams.PeriodDay, Limit: 1000}}}
 			if f.redis != nil {
 				f.redis.Now = f.clock.Now // else no charge is made in a batch
 			}
@@ -149,8 +153,9 @@ func TestEveryScopeIsTold(t *testing.T) {
 {"scope":"tag","id":"beta","unit":"spend","period":"month","threshold":50,"used":20.123000001,"left":0,"limit":3.5}
 {"scope":"key","id":"k1k1k1k1k1k1","unit":"images","period":"day","threshold":50,"used":6,"left":3,"limit":9}
 `,
-				teams.HouseID: `{"scope":"house","unit":"spend","period":"day","threshold":50,"used":60.369000003,"left":39.630999997,"limit":100}` + "\n",
-				account.ID:    `{"scope":"account","id":"second","unit":"tokens","period":"day","threshold":90,"used":900,"left":100,"limit":1000}` + "\n",
+				teams.HouseID: `{"scope":"house","unit":"spend","period":"day","threshold":50,"used":60.369000003,"left":39.630999997,` +
+					`"limit":100}` + "\n",
+				account.ID: `{"scope":"account","id":"second","unit":"tokens","period":"day","threshold":90,"used":900,"left":100,"limit":1000}` + "\n",
 			} {
 				if got := written(f, events, owner); got != want {
 					f.Errorf("of %s was told\n%swant\n%s", owner, got, want)

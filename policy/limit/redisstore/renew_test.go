@@ -23,7 +23,8 @@ type renewing struct {
 // renewings runs a test over a real Redis and over its double, for a team of 1,000 images a day.
 func renewings(t *testing.T, test func(f *renewing)) {
 	redisForms(t, func(form *form) {
-		f := &renewing{form: form, team: limittest.Team(form, "quotas: {images: {day: 1000, month: 1500}}", "open_tasks: 100"), calls: map[string]int64{}}
+		f := &renewing{form: form, team: limittest.Team(form, "quotas: {images: {day: 1000, month: 1500}}", "open_tasks: 100"),
+			calls: map[string]int64{}}
 		f.ask(hold("first", f.team, limit.Amounts{}))
 		test(f)
 	})
@@ -40,7 +41,8 @@ func (f *renewing) renewal(replica string, keep, want int64) renewed {
 	f.calls[replica]++
 	return renewed{&Renewal{
 		Team: f.team, Call: f.calls[replica], Alive: 1,
-		Rows: []RenewalRow{{Day: limit.CalendarOf(f.clock.Now()).Day, Keep: limit.Stock{limit.Images: keep}, Want: limit.Stock{limit.Images: want}}},
+		Rows: []RenewalRow{{Day: limit.CalendarOf(f.clock.Now()).Day, Keep: limit.Stock{limit.Images: keep},
+			Want: limit.Stock{limit.Images: want}}},
 	}, replica}
 }
 
@@ -160,14 +162,17 @@ func TestAtTheLimitTheOwnAllowanceIsTaken(t *testing.T) {
 // nothing.
 func TestRenewalsAndSumsCountOnce(t *testing.T) {
 	renewings(t, func(f *renewing) {
-		sum := &limit.Charge{Amounts: limit.Amounts{limit.Images: 7}, Held: &limit.Held{ID: "sum", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Day: 20261121, Month: 202611}, Team: f.team, Sum: true}
+		sum := &limit.Charge{Amounts: limit.Amounts{limit.Images: 7},
+			Held: &limit.Held{ID: "sum", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Day: 20261121, Month: 202611},
+			Team: f.team, Sum: true}
 		for n := range 2 {
 			if done, err := f.redis.Settle(f.Context(), sum); done != (n == 0) || err != nil {
 				t.Errorf("a sum is charged: %v %v", done, err)
 			}
 		}
 		first := f.renewal("a", 10, 0)
-		run := &limit.Held{ID: "runs", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Amounts: limit.Amounts{limit.Images: 3}, Day: 20261121, Month: 202611}
+		run := &limit.Held{ID: "runs", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage,
+			Amounts: limit.Amounts{limit.Images: 3}, Day: 20261121, Month: 202611}
 		first.Running = []Placing{{run, time.Hour}}
 		f.renews(first)
 		again := f.renewal("a", 9, 0)
@@ -225,7 +230,8 @@ func TestARenewalOfBrokenAccounts(t *testing.T) {
 		f.renews(f.renewal("a", 0, 10))
 		f.client.Set(f.Context(), "sl1:{search}:use:20261121", "x", 0)
 		r := f.renewal("a", 5, 0)
-		run := &limit.Held{ID: "runs", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage, Amounts: limit.Amounts{limit.Images: 3}, Day: 20261121, Month: 202611}
+		run := &limit.Held{ID: "runs", Team: "search", Model: "llm-image", Endpoint: policy.EndpointImage,
+			Amounts: limit.Amounts{limit.Images: 3}, Day: 20261121, Month: 202611}
 		r.Running = []Placing{{run, time.Hour}}
 		if err := f.send(r); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
 			t.Errorf("it says %v", err)

@@ -55,7 +55,10 @@ func (r *Store) Beat(ctx context.Context, last time.Time, has limit.Flight) (b B
 	r.agreement.observe(asked.answer())
 	_, run, _ := strings.Cut(info.Val(), "run_id:")
 	run, _, _ = strings.Cut(run, "\r")
-	b = Beat{Memory: got.Val(), Run: run, At: time.UnixMicro(in.next()).UTC(), Alive: in.next(), Back: in.next() == 1, Gap: [2]int64{in.next(), in.next()}, Part: in.next()}
+	b = Beat{
+		Memory: got.Val(), Run: run, At: time.UnixMicro(in.next()).UTC(), Alive: in.next(), Back: in.next() == 1,
+		Gap: [2]int64{in.next(), in.next()}, Part: in.next(),
+	}
 	for id, text := range parts.Val() {
 		if _, beyond, ok := strings.Cut(text, "{"); ok && id != r.Peer.ID {
 			b.Others.Add("{" + beyond)
@@ -82,7 +85,8 @@ type beatArgs struct {
 
 func beatArgsOf(peer *Peer, last time.Time, has limit.Flight) beatArgs {
 	args := beatArgs{
-		peer.ID, 0, BeatGap.Microseconds(), AliveFor.Microseconds(), limit.LateTruth.Microseconds(), max(peer.Lease, AliveFor).Microseconds(), has,
+		peer.ID, 0, BeatGap.Microseconds(), AliveFor.Microseconds(), limit.LateTruth.Microseconds(), max(peer.Lease, AliveFor).Microseconds(),
+		has,
 	}
 	if !last.IsZero() {
 		args.Before = last.UnixMicro()

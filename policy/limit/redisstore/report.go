@@ -15,7 +15,9 @@ import (
 // How much of the ledger one round trip reads, approximately. Redis reads a client's commands in small parts and serves others
 // between them, but it runs each command whole.
 const (
-	readStep = 512     // fields of one command, and of one round trip for a team itself: teams ask often. Redis hands out small hashes whole (512 fields at most by its defaults)
+	// fields of one command, and of one round trip for a team itself: teams ask often. Redis hands out small hashes whole (512 fields at most
+	// by its defaults)
+	readStep = 512
 	tripStep = 100_000 // fields of one round trip for the console and for reports
 	dayStep  = 40_000  // days of teams whose sizes one round trip asks for
 )
@@ -187,8 +189,8 @@ func (all *reading) add(s *dayScan, page *redis.ScanCmd) error {
 	return nil
 }
 
-// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, account, tag, key. It usually makes two round trips: the
-// sizes of the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this
+// Rows returns rows of the ledger in the order of reports: team, day, model, endpoint, account, tag, key. It usually makes two round
+// trips: the sizes of the days, and the days. For all teams their names come with the sizes; the sizes of many days, and of teams that this
 // process did not know, come after that. With a bound it reads in small steps, because teams ask often.
 func (l Ledgers) Rows(ctx context.Context, q limit.Query) (rows []limit.Row, err error) {
 	all := newReading(l.of, q.By, tripStep)

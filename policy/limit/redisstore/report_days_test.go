@@ -71,7 +71,8 @@ func TestDaysAreReadAgainAfterAChange(t *testing.T) {
 		"a settlement":  func() { use(search, limit.Amounts{limit.Requests: 1, limit.Tokens: 3}) },
 		"the same sums": func() { use(search, one) },
 		"a correction": func() {
-			if _, err := f.redis.Adjust(t.Context(), limit.Correction{ID: "c", Team: "search", Unit: unit.NameTokens, Delta: 5, Why: "why"}); err != nil {
+			if _, err := f.redis.Adjust(t.Context(), limit.Correction{ID: "c", Team: "search", Unit: unit.NameTokens, Delta: 5,
+				Why: "why"}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -85,8 +86,10 @@ func TestDaysAreReadAgainAfterAChange(t *testing.T) {
 	}
 	w := &sniffer{sent: map[string]int{}}
 	f.client.(*redis.Client).AddHook(w)
-	if after, err := f.redis.Days(t.Context(), limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 0 || w.sent["hlen"] != 3 || w.trips != 1 || after[day].State != before[day].State {
-		t.Errorf("without a change it took %d round trips, read %d days and asked for %d sizes (%v)", w.trips, w.sent["hscan"], w.sent["hlen"], err)
+	if after, err := f.redis.Days(t.Context(), limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 0 || w.sent["hlen"] != 3 ||
+		w.trips != 1 || after[day].State != before[day].State {
+		t.Errorf("without a change it took %d round trips, read %d days and asked for %d sizes (%v)", w.trips, w.sent["hscan"], w.sent["hlen"],
+			err)
 	}
 	use(search, one)
 	if _, err := f.redis.Days(t.Context(), limit.ScopeTeam, days); err != nil || w.sent["hscan"] != 1 {
@@ -147,7 +150,8 @@ func TestDaysThatAreOverAreReadAgainOnlyAfterTheyChanged(t *testing.T) {
 		}
 	})
 	reads("a correction", 2, func() {
-		if _, err := f.redis.Adjust(t.Context(), limit.Correction{ID: "c", Team: team.ID, Day: yesterday, Unit: unit.NameTokens, Delta: 5, Why: "why"}); err != nil {
+		if _, err := f.redis.Adjust(t.Context(), limit.Correction{ID: "c", Team: team.ID, Day: yesterday, Unit: unit.NameTokens, Delta: 5,
+			Why: "why"}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -98,7 +98,8 @@ func TestLedgerIsReadInSmallSteps(t *testing.T) {
 		t.Fatalf("%d rows, want %d (%v)", len(rows), want, err)
 	}
 	for i := range rows {
-		if r := &rows[i]; r.Team != "search" || r.Used != (limit.Amounts{limit.Requests: 1, limit.Tokens: 7}) || r.Endpoint != policy.EndpointText {
+		if r := &rows[i]; r.Team != "search" || r.Used != (limit.Amounts{limit.Requests: 1, limit.Tokens: 7}) ||
+			r.Endpoint != policy.EndpointText {
 			t.Fatalf("a row is %+v", r)
 		}
 	}
@@ -139,14 +140,16 @@ func TestLedgerTakesNoMoreNames(t *testing.T) {
 		},
 		"adjust": func(f *form, _ *teams.Team, held []*limit.Charge) {
 			for n := range held {
-				_, _ = f.redis.Adjust(f.Context(), limit.Correction{ID: fmt.Sprint("a", n), Team: "search", Unit: unit.NameTokens, Delta: 5, Why: "why"})
+				_, _ = f.redis.Adjust(f.Context(), limit.Correction{ID: fmt.Sprint("a", n), Team: "search", Unit: unit.NameTokens, Delta: 5,
+					Why: "why"})
 			}
 			f.redis.SettleAll(f.Context(), held, true)
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
 			f := newRedisForm(t, limittest.RealRedis(t))
-			team, used := limittest.Team(t, "quotas: {tokens: {day: 1000000}}"), limit.Amounts{limit.Requests: 1, limit.Tokens: 9, limit.Images: 2, limit.Spend: 3}
+			team, used := limittest.Team(t, "quotas: {tokens: {day: 1000000}}"),
+				limit.Amounts{limit.Requests: 1, limit.Tokens: 9, limit.Images: 2, limit.Spend: 3}
 			fillDay(t, f.client, 20261121, bound/2-1)
 			var held []*limit.Charge
 			for n := range 100 {
@@ -188,7 +191,8 @@ func TestLedgerOfTooManyRows(t *testing.T) {
 			t.Errorf("of %d: %d fields were read", most, w.read)
 		}
 	}
-	if rows, err := f.redis.Rows(t.Context(), limit.Query{Teams: []string{"shop"}, Days: []int{20261121}, Most: 1}); err != nil || len(rows) != 0 {
+	if rows, err := f.redis.Rows(t.Context(), limit.Query{Teams: []string{"shop"}, Days: []int{20261121}, Most: 1}); err != nil ||
+		len(rows) != 0 {
 		t.Errorf("of a team that used nothing: %v, %v", rows, err)
 	}
 	m := limit.NewMemory(f.clock.Now)
@@ -200,7 +204,8 @@ func TestLedgerOfTooManyRows(t *testing.T) {
 		_, _ = m.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: team, Amounts: h.Amounts})
 	}
 	for most, want := range map[int]error{2: nil, 1: limit.ErrRows} {
-		if rows, err := m.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261120, 20261121}, Most: most}); !errors.Is(err, want) || want == nil && len(rows) != 2 {
+		if rows, err := m.Rows(t.Context(), limit.Query{Teams: []string{"search"}, Days: []int{20261120, 20261121}, Most: most}); !errors.Is(err,
+			want) || want == nil && len(rows) != 2 {
 			t.Errorf("of %d in memory: %v, %v", most, rows, err)
 		}
 	}

@@ -166,7 +166,8 @@ type scopeArgs struct {
 func (r *Store) restoreSome(ctx context.Context, team string, n *restoration) (versionedState, error) {
 	args := restoreArgs{
 		knownArgs: n.known.args(), WentBack: n.wentBack, Loss: n.mayBeLost(), Replica: r.Peer.ID, Alive: 1, Call: n.number, Last: n.last,
-		Lease: r.Peer.Lease.Microseconds(), Used: []usedArgs{}, Told: append([]thresholdArgs{}, n.told...), Scopes: []scopeArgs{}, Rows: []asideArgs{}, Holds: []holdArgs{},
+		Lease: r.Peer.Lease.Microseconds(), Used: []usedArgs{}, Told: append([]thresholdArgs{}, n.told...), Scopes: []scopeArgs{},
+		Rows: []asideArgs{}, Holds: []holdArgs{},
 	}
 	if r.Peer.Alive != nil {
 		args.Alive = r.Peer.Alive()

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -91,9 +90,6 @@ func part(name string) string {
 	return string(text)
 }
 
-// remembered is how long Redis remembers a settled hold, so that a settlement whose reply was lost can be sent again.
-const remembered = 15 * time.Minute
-
 // tables gives the scripts the table of units, the pattern of a text of amounts, the constants of kinds, and for how many milliseconds a
 // settled hold is remembered.
 func tables() string {
@@ -102,7 +98,7 @@ func tables() string {
 		words[i], each[i] = "'"+string(name)+"'", "%d+"
 	}
 	return "local UNITS, EACH = {" + strings.Join(words, ", ") + "}, '" + strings.Join(each, " ") + "'\n" +
-		fmt.Sprintf("local IMAGE, SIZES, REMEMBERED = %d, %d, '%d'\n", price.Image, price.SizesMost, remembered.Milliseconds())
+		fmt.Sprintf("local IMAGE, SIZES, REMEMBERED = %d, %d, '%d'\n", price.Image, price.SizesMost, Remembered.Milliseconds())
 }
 
 // wire sends calls of scripts to Redis.

@@ -30,7 +30,8 @@ func TestForgottenScriptsCostTwoTrips(t *testing.T) {
 	client, counted := limittest.RealRedis(t), &roundTrips{}
 	r := New(client)
 	agreed(t, r)
-	if _, err := client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error { return pipe.Ping(t.Context()).Err() }); err != nil { // connects
+	// connects
+	if _, err := client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error { return pipe.Ping(t.Context()).Err() }); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.ScriptFlush(t.Context()).Err(); err != nil {

@@ -28,7 +28,8 @@ func Seed(ctx context.Context, r *Store, account string, alone bool) error {
 		if err != nil {
 			return err
 		}
-		args := seedArgs{Replica: r.Peer.ID, Live: f.live, Was: f.raised, At: f.at.UnixMicro(), Raise: alone || f.incomplete(r.Peer.ID), Rows: []seedRow{}}
+		raise := alone || f.incomplete(r.Peer.ID)
+		args := seedArgs{Replica: r.Peer.ID, Live: f.live, Was: f.raised, At: f.at.UnixMicro(), Raise: raise, Rows: []seedRow{}}
 		if !args.Raise && f.lists[r.Peer.ID] {
 			return nil
 		}

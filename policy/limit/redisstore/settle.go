@@ -151,7 +151,8 @@ func newSettlement(r *Store, g *group, post bool) settlement {
 			day = strconv.Itoa(h.Day)
 		}
 		args.Charges[i] = chargeArgs{
-			ID: h.ID, Estimated: c.Estimated, Day: day, Month: strconv.Itoa(h.Month), What: h.What(), Account: limit.AccountMark(h.Account), Key: string(h.Key), Task: h.Task, Amounts: c.Amounts,
+			ID: h.ID, Estimated: c.Estimated, Day: day, Month: strconv.Itoa(h.Month), What: h.What(), Account: limit.AccountMark(h.Account),
+			Key: string(h.Key), Task: h.Task, Amounts: c.Amounts,
 			Keep: RetentionOf(c).Milliseconds(), Rated: !c.Sum, Rates: t.wired(c.Team, h.Key.Name()).ratesOf(true), Event: r.Events.Write(c.Event),
 		}
 	}
@@ -225,11 +226,11 @@ func RetentionOf(c *limit.Charge) time.Duration {
 	if c.Held.Task || c.Held.Local {
 		return limit.LateTruth
 	}
-	return remembered
+	return Remembered
 }
 
-// Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes no lease. The hold is charged under
-// h's account from now on, if its lease ends.
+// Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes no lease. The hold is charged
+// under h's account from now on, if its lease ends.
 func (r *Store) Extend(ctx context.Context, h *limit.Held, lease time.Duration) error {
 	t := r.teams.Get(h.Team)
 	in, err := r.run(ctx, r.begin(extendScript, holdArgs{ID: h.ID, Lease: lease.Microseconds(), Account: limit.AccountMark(h.Account)}, t.key))

@@ -64,15 +64,16 @@ func TestASettledRequestTakesFewBytes(t *testing.T) {
 			}
 			each := float64(usedMemory(t, f.client)-before) / float64(requests)
 			t.Logf("%.1f bytes", each)
-			if each > settledBytes {
-				t.Errorf("a settled request takes %.1f bytes, more than %d", each, settledBytes)
+			if each > SettledBytes {
+				t.Errorf("a settled request takes %.1f bytes, more than %d", each, SettledBytes)
 			}
 			keys, err := f.client.Keys(t.Context(), "*").Result()
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, key := range keys {
-				if left := f.client.PTTL(t.Context(), key).Val(); strings.Contains(key, ":settled:") && (left > remembered || left < remembered-time.Minute) {
+				if left := f.client.PTTL(t.Context(), key).Val(); strings.Contains(key, ":settled:") &&
+					(left > Remembered || left < Remembered-time.Minute) {
 					t.Errorf("%s stays for %v", key, left)
 				}
 			}
@@ -80,8 +81,8 @@ func TestASettledRequestTakesFewBytes(t *testing.T) {
 	}
 }
 
-// A settlement whose reply was lost is sent again, maybe on another day's batch, and charges nothing: neither of a hold that Redis notes as settled,
-// nor of one that its process still believes open when Redis's memory goes back.
+// A settlement whose reply was lost is sent again, maybe on another day's batch, and charges nothing: neither of a hold that Redis notes
+// as settled, nor of one that its process still believes open when Redis's memory goes back.
 func TestANotedHoldIsNotChargedAgain(t *testing.T) {
 	for _, permitted := range []bool{true, false} {
 		t.Run(fmt.Sprintf("APPEND permitted %t", permitted), func(t *testing.T) {
@@ -93,7 +94,8 @@ func TestANotedHoldIsNotChargedAgain(t *testing.T) {
 				batchScript = scriptOf(strings.Replace(batch.source, "redis.pcall('APPEND', minute, text)", "redis.pcall('FORBIDDEN')", 1))
 			}
 			now := f.clock.Now()
-			charges := []*limit.Charge{f.charged(requestID(now, 1), team), f.charged(requestID(now, 2), team), f.charged(requestID(now.Add(-time.Hour), 3), team),
+			charges := []*limit.Charge{f.charged(requestID(now, 1), team), f.charged(requestID(now, 2), team),
+				f.charged(requestID(now.Add(-time.Hour), 3), team),
 				f.charged(requestID(now, 1)+"@spare", team), f.charged("short", team), f.charged("shorter", team)}
 			const used = 2*limit.Tokens + 1
 			for n, c := range charges {

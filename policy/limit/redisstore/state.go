@@ -32,7 +32,8 @@ func (w *wire) readState(c *call, more func(s *versionedState, in *reply)) (s ve
 	if err != nil {
 		return s, err
 	}
-	s.Outcome, s.epoch, s.seq, s.At, s.Tasks, s.Fault = limit.Outcome(in.next()), in.next(), in.next(), time.UnixMicro(in.next()).UTC(), in.next(), limit.LimitNone
+	s.Outcome, s.epoch, s.seq, s.At, s.Tasks, s.Fault = limit.Outcome(in.next()), in.next(), in.next(), time.UnixMicro(in.next()).UTC(),
+		in.next(), limit.LimitNone
 	s.Date = limit.CalendarOf(s.At)
 	in.into(s.Used[:])
 	in.into(s.Held[:])

@@ -67,7 +67,7 @@ func (f *form) admit(h limit.Hold) versionedState {
 }
 
 func (f *form) tryAdmit(h limit.Hold) (versionedState, error) {
-	t := h.Terms()
+	t := limit.TermsFor(h.Team, h.Key)
 	if h.Lease == 0 {
 		h.Lease = time.Hour
 	}
@@ -87,9 +87,10 @@ func (f *form) tryAdmit(h limit.Hold) (versionedState, error) {
 }
 
 func (f *form) held(h limit.Hold) *limit.Held {
-	date, t := limit.CalendarOf(f.clock.Now()), h.Terms()
+	date, t := limit.CalendarOf(f.clock.Now()), limit.TermsFor(h.Team, h.Key)
 	rates := t.RateSet()
-	return &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag), Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates}
+	return &limit.Held{ID: h.ID, Team: h.Team.ID, Model: h.Model, Endpoint: h.Endpoint, Tag: h.Inner(limit.ScopeTag),
+		Key: h.Inner(limit.ScopeKey), Amounts: h.Amounts, Day: date.Day, Month: date.Month, Task: h.Task, Rates: rates}
 }
 
 func (f *form) settle(h *limit.Held, team *teams.Team, used limit.Amounts, estimated bool) bool {

@@ -41,7 +41,8 @@ func TestTagBatches(t *testing.T) {
 		client.FlushDB(t.Context())
 		f := newRedisForm(t, client)
 		f.clock.Move(time.Duration(rapid.SampledFrom([]int{0, 8, 9}).Draw(rt, "days")) * 24 * time.Hour) // or near the month's end
-		p := &tagPair{form: f, memory: limit.NewMemory(f.clock.Now), list: list, team: list[0], crowds: rapid.IntRange(0, 4).Draw(rt, "crowds") == 4}
+		p := &tagPair{form: f, memory: limit.NewMemory(f.clock.Now), list: list, team: list[0],
+			crowds: rapid.IntRange(0, 4).Draw(rt, "crowds") == 4}
 		rt.Repeat(map[string]func(*rapid.T){
 			"":       p.compare,
 			"batch":  p.batch,
@@ -142,7 +143,8 @@ func (p *tagPair) settle(rt *rapid.T) {
 	i := rapid.IntRange(0, len(p.open)-1).Draw(rt, "which")
 	h := p.open[i]
 	p.open = append(p.open[:i], p.open[i+1:]...)
-	used := limit.Amounts{rapid.Int64Range(0, 1).Draw(rt, "requests"), rapid.Int64Range(0, 15).Draw(rt, "tokens"), rapid.Int64Range(0, 3).Draw(rt, "images")}
+	used := limit.Amounts{rapid.Int64Range(0, 1).Draw(rt, "requests"), rapid.Int64Range(0, 15).Draw(rt, "tokens"),
+		rapid.Int64Range(0, 3).Draw(rt, "images")}
 	c := limit.Charge{Held: h, Team: p.team, Amounts: used, Estimated: rapid.Bool().Draw(rt, "estimated")}
 	twice := c
 	_, err := p.memory.Settle(p.Context(), &c)

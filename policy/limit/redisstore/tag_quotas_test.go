@@ -46,10 +46,12 @@ func TestEachValueHasItsQuota(t *testing.T) {
 			if v.Reason != limit.ReasonNone {
 				fault = v.Fault.Name() + " " + v.Fault.Of
 			}
-			if fault != tt.fault || (v.Held != nil) != (fault == "") || v.Fault.Left != tt.left || fault != "" && (v.Asked != tt.tokens || v.Reason != limit.ReasonQuota || v.Wait != 5*time.Second) {
+			if fault != tt.fault || (v.Held != nil) != (fault == "") || v.Fault.Left != tt.left ||
+				fault != "" && (v.Asked != tt.tokens || v.Reason != limit.ReasonQuota || v.Wait != 5*time.Second) {
 				f.Errorf("%s: %q, left %d, wait %v, asked %d; want %q, %d left", tt.id, fault, v.Fault.Left, v.Wait, v.Asked, tt.fault, tt.left)
 			}
-			if n := len(v.Limits); n != 3 || v.Limits[1].Name() != "tokens-day-tag" || v.Limits[2].Name() != "tokens-month-tag" || v.Limits[1].Of != tt.tag {
+			if n := len(v.Limits); n != 3 || v.Limits[1].Name() != "tokens-day-tag" || v.Limits[2].Name() != "tokens-month-tag" ||
+				v.Limits[1].Of != tt.tag {
 				f.Errorf("%s: %+v", tt.id, v.Limits)
 			}
 		}
@@ -78,7 +80,8 @@ func TestTagQuotasCannotBeDodged(t *testing.T) {
 			}
 		}
 		first := f.ask(of("one more", "invented", team, 9)).Held
-		if v := f.ask(of("another", "also-invented", team, 2)); first == nil || v.Held != nil || v.Fault.Scope != limit.ScopeTag || v.Fault.Of != "other" {
+		if v := f.ask(of("another", "also-invented", team, 2)); first == nil || v.Held != nil || v.Fault.Scope != limit.ScopeTag ||
+			v.Fault.Of != "other" {
 			f.Errorf("beyond a thousand: %+v", v)
 		}
 		if v := f.ask(of("said so", "other", team, 2)); v.Held != nil || v.Fault.Scope != limit.ScopeTag || v.Fault.Of != "other" {
@@ -100,7 +103,8 @@ func TestTagQuotasCannotBeDodged(t *testing.T) {
 // Quotas that a reload adds count earlier use of the day and month, and later holds; earlier holds are settled as they were made.
 func TestTagQuotasOfAReload(t *testing.T) {
 	forms(t, func(f *form) {
-		without, with := limittest.Team(f, "tag_key: project"), limittest.Team(f, "tag_key: project", "tag_quotas: {tokens: {day: 10, month: 15}}")
+		without, with := limittest.Team(f, "tag_key: project"), limittest.Team(f, "tag_key: project",
+			"tag_quotas: {tokens: {day: 10, month: 15}}")
 		f.charge(f.ask(of("yesterday", "alpha", without, 7)).Held, without, limit.Amounts{limit.Tokens: 7})
 		f.clock.Move(24 * time.Hour)
 		f.charge(f.ask(of("today", "alpha", without, 4)).Held, without, limit.Amounts{limit.Tokens: 4})
@@ -234,11 +238,13 @@ func TestTagsOfTasksAreSettledElsewhere(t *testing.T) {
 			if lost {
 				f.client.Del(t.Context(), "sl1:{search}:hold:task")
 			}
-			claimed := &limit.Held{ID: mine.ID, Team: "search", Model: mine.Model, Endpoint: mine.Endpoint, Tag: limit.Inner(string(mine.Tag)), Task: true, Amounts: mine.Amounts, Day: mine.Day, Month: mine.Month}
+			claimed := &limit.Held{ID: mine.ID, Team: "search", Model: mine.Model, Endpoint: mine.Endpoint, Tag: limit.Inner(string(mine.Tag)),
+				Task: true, Amounts: mine.Amounts, Day: mine.Day, Month: mine.Month}
 			elsewhere := New(f.client)
 			elsewhere.Clock = f.clock.Micros
 			for _, replica := range []*Store{elsewhere, f.redis, elsewhere} {
-				if _, err := replica.Settle(t.Context(), &limit.Charge{Held: claimed, Team: team, Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 3}}); err != nil {
+				if _, err := replica.Settle(t.Context(), &limit.Charge{Held: claimed, Team: team,
+					Amounts: limit.Amounts{limit.Requests: 1, limit.Images: 3}}); err != nil {
 					t.Fatal(err)
 				}
 			}

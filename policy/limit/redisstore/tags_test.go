@@ -45,7 +45,8 @@ func TestADayHasAThousandTags(t *testing.T) {
 		for _, row := range f.tags() {
 			sum, by[row.Tag] = sum.Plus(row.Used), row.Used
 		}
-		if all := (limit.Amounts{limit.Requests: 1004, limit.Tokens: 2008}); sum != all || by["t0"][limit.Requests] != 2 || by["other"][limit.Requests] < 3 || len(by) > 1001 {
+		if all := (limit.Amounts{limit.Requests: 1004, limit.Tokens: 2008}); sum != all || by["t0"][limit.Requests] != 2 ||
+			by["other"][limit.Requests] < 3 || len(by) > 1001 {
 			f.Errorf("%d tags, %v in all, t0 %v, other %v", len(by), sum, by["t0"], by["other"])
 		}
 	})

@@ -17,12 +17,14 @@ func BenchmarkAChangeOfAThousandTeams(b *testing.B) {
 	kept := store.NewRedis(limittest.RealRedis(b))
 	order := teams.Order{Who: "operator", Now: time.Now(), Reason: "a benchmark"}
 	commit := func(change func(teams.Document) teams.Change) {
-		if _, err := teams.Commit(context.Background(), kept, order, func(d teams.Document) (teams.Change, error) { return change(d), nil }); err != nil {
+		if _, err := teams.Commit(context.Background(), kept, order,
+			func(d teams.Document) (teams.Change, error) { return change(d), nil }); err != nil {
 			b.Fatal(err)
 		}
 	}
 	member := func(value string) map[string]json.RawMessage {
-		return map[string]json.RawMessage{"description": json.RawMessage(value), "rates": json.RawMessage(`{"requests":{"limit":600,"per":"1m"}}`), "concurrent": json.RawMessage("32")}
+		return map[string]json.RawMessage{"description": json.RawMessage(value),
+			"rates": json.RawMessage(`{"requests":{"limit":600,"per":"1m"}}`), "concurrent": json.RawMessage("32")}
 	}
 	commit(func(teams.Document) teams.Change {
 		d := teams.Document{Version: 1}

@@ -41,7 +41,8 @@ func (f *File) Report(_ context.Context, own teams.Report) (all []teams.Report, 
 		} else {
 			kept[own.Replica] = fileReport{own, now}
 		}
-		news := own.Left == known || !own.Left && (was.Version != own.Version || !slices.Equal(was.Through, own.Through) || now.Sub(was.At) >= reportEvery)
+		news := own.Left == known || !own.Left && (was.Version != own.Version || !slices.Equal(was.Through, own.Through) ||
+			now.Sub(was.At) >= reportEvery)
 		for replica, r := range kept {
 			if now.Sub(r.At) > teams.ReportKept {
 				delete(kept, replica)

@@ -55,11 +55,13 @@ func TestACrashLosesNoEntry(t *testing.T) {
 }
 
 func TestAFileThatIsNoDirectoryIsAFault(t *testing.T) {
-	for _, text := range []string{"", "{", "{}", `{"version":1,"teams":[]}`, `{"version":1,"teams":[],"prices":[],"audit":{"first":1,"last":{"seq":1}}}`, "teams: []"} {
+	for _, text := range []string{"", "{", "{}", `{"version":1,"teams":[]}`,
+		`{"version":1,"teams":[],"prices":[],"audit":{"first":1,"last":{"seq":1}}}`, "teams: []"} {
 		path := filepath.Join(t.TempDir(), "directory.json")
 		write(t, path, []byte(text))
 		f := store.NewFile(path, time.Now)
-		for about, err := range map[string]error{"head": second(f.Head(t.Context())), "read": second(f.Read(t.Context())), "change": create(f, "a")} {
+		for about, err := range map[string]error{"head": second(f.Head(t.Context())), "read": second(f.Read(t.Context())),
+			"change": create(f, "a")} {
 			if err == nil || !strings.Contains(err.Error(), "is not a directory that Sluice wrote; to change one, use sluice directory import") {
 				t.Errorf("%s of %q: %v", about, text, err)
 			}

@@ -50,7 +50,8 @@ func TestAChangeThatLosesEveryRace(t *testing.T) {
 		ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
 		defer leave()
 		begun = time.Now()
-		if err := teams.Note(ctx, b, teams.Order{Who: "test"}, teams.Entry{What: "session.end"}); err == nil || time.Since(begun) > time.Millisecond {
+		if err := teams.Note(ctx, b, teams.Order{Who: "test"}, teams.Entry{What: "session.end"}); err == nil ||
+			time.Since(begun) > time.Millisecond {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
 	})

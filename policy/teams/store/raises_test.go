@@ -22,7 +22,8 @@ import (
 // noon is a moment of a day whose quotas are raised.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-const quotasOfTwo = "teams:\n  - {id: search, quotas: {images: {day: 500, month: 9000}, spend: {day: 2.5}}}\n  - {id: ads, quotas: {images: {day: 7}}}\n"
+const quotasOfTwo = "teams:\n  - {id: search, quotas: {images: {day: 500, month: 9000}, spend: {day: 2.5}}}\n  - {id: ads, quotas: " +
+	"{images: {day: 7}}}\n"
 
 func fileOf(t *testing.T, text string) *teams.File {
 	t.Helper()
@@ -109,7 +110,8 @@ func TestRaisesOfARemovedTeamAreForgotten(t *testing.T) {
 		must(t, create(k, "maps"))
 		raise(t, k, "first", "500", k.clock())
 		change := func(c teams.Change) {
-			_, err := teams.Commit(t.Context(), k, teams.Order{Who: "test", Now: k.clock()}, func(teams.Document) (teams.Change, error) { return c, nil })
+			_, err := teams.Commit(t.Context(), k, teams.Order{Who: "test", Now: k.clock()},
+				func(teams.Document) (teams.Change, error) { return c, nil })
 			must(t, err)
 		}
 		change(teams.EndTeam{ID: "search", IfMatch: "*", Now: k.clock()})
@@ -188,7 +190,8 @@ func TestVersionsWithoutRaisesReadTheDirectory(t *testing.T) {
 	var members map[string]any
 	must(t, json.Unmarshal(read(t, path), &members))
 	trail, _ := members["audit"].(map[string]any)
-	if diff := cmp.Diff([]string{"audit", "teams", "version", "first", "last"}, slices.Concat(slices.Sorted(maps.Keys(members)), slices.Sorted(maps.Keys(trail)))); diff != "" {
+	if diff := cmp.Diff([]string{"audit", "teams", "version", "first", "last"},
+		slices.Concat(slices.Sorted(maps.Keys(members)), slices.Sorted(maps.Keys(trail)))); diff != "" {
 		t.Errorf("the members of the file, which is read strictly:\n%s", diff)
 	}
 	var beside []map[string]any

@@ -61,8 +61,9 @@ func New(t *testing.T) *Server {
 // Start starts the server, and returns when it answers.
 func (s *Server) Start() {
 	s.t.Helper()
-	s.running = exec.CommandContext(context.Background(), program, "--quiet", "--access", Keys.ID, "--secret", Keys.Secret, "--port", s.address, //nolint:gosec // of this package
-		"posix", "--sidecar", filepath.Join(s.dir, "meta"), filepath.Join(s.dir, "data"))
+	s.running = exec.CommandContext(context.Background(), program, "--quiet", //nolint:gosec // of this package
+		"--access", Keys.ID, "--secret", Keys.Secret, "--port", s.address, "posix", "--sidecar", filepath.Join(s.dir, "meta"),
+		filepath.Join(s.dir, "data"))
 	if err := s.running.Start(); err != nil {
 		s.t.Fatal(err)
 	}

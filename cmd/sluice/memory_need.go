@@ -1,6 +1,7 @@
-package redisstore
+package main
 
 import (
+	"sluice/policy/limit/redisstore"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -11,18 +12,17 @@ const (
 	accountBytes = 8 << 10   // its rates, quotas and list of tasks
 	minutesBytes = 200 << 10 // two days of its counts by minute
 	recentBytes  = 8 << 20   // the last requests of all teams
-	settledBytes = 40        // a settled request
 )
 
-// MemoryFor returns how much of Redis's memory the teams' accounts may take, in bytes of whole MiB, if teams use all that their
+// memoryFor returns how much of Redis's memory the teams' accounts may take, in bytes of whole MiB, if teams use all that their
 // rates allow. Tasks are left out: no rate bounds their number.
-func MemoryFor(file *teams.File) (bytes int64) {
+func memoryFor(file *teams.File) (bytes int64) {
 	bytes = recentBytes
 	for _, team := range file.List {
 		bytes += ledgerBytes + accountBytes + minutesBytes
 		for _, r := range team.Rates {
 			if r.Unit == unit.NameRequests {
-				bytes += int64(float64(r.Limit) * remembered.Seconds() / r.Per.Seconds() * settledBytes)
+				bytes += int64(float64(r.Limit) * redisstore.Remembered.Seconds() / r.Per.Seconds() * redisstore.SettledBytes)
 			}
 		}
 	}
