@@ -321,7 +321,7 @@ var mutations = []mutation{
 	{about: "a task may be claimed for a second hold in memory", file: "cache/claims.go", old: " && was.Hold.ID == claim.Hold.ID", new: ""},
 	{about: "a task may be claimed by a second team", file: "cache/redis_claims.go", old: "err == nil && owner != claim.Team",
 		new: "false && owner != claim.Team"},
-	{about: "a header that came twice is taken", file: "gateway/headers.go", old: "len(values) == 1", new: "len(values) >= 1"},
+	{about: "a header that came twice is taken", file: "gateway/wire/server.go", old: "len(values) == 1", new: "len(values) >= 1"},
 	{about: "upstream's Retry-After is not passed on", file: "gateway/wire/server.go", old: `{"Content-Type", "Retry-After", "X-Request-Id"}`,
 		new: `{"Content-Type", "X-Request-Id"}`},
 	{about: "a connection that waited is not looked at", file: "gateway/upstream/pool.go", old: "case p.check(c) == nil:", new: "case true:"},
