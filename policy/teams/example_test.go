@@ -34,8 +34,8 @@ teams:
 	fmt.Println(err)
 	// Output:
 	// line 3:9: teams[0].id: got "Search", allowed: 1 to 63 of a–z, 0–9 and -, not beginning with -
-	// line 6:17: teams[0].keys[0].sha256: got another text (not shown: it may be a plain key), allowed: the SHA-256 of the whole key as 64
-	// hexadecimal digits line 8:7: teams[0].rates.request: unknown field (meant requests?), allowed: requests, tokens or images
+	// line 6:17: teams[0].keys[0].sha256: got another text (not shown: it may be a plain key), allowed: the SHA-256 of the whole key as 64 hexadecimal digits
+	// line 8:7: teams[0].rates.request: unknown field (meant requests?), allowed: requests, tokens or images
 }
 
 // A key is looked up by the string that a client presented, at the time of the request.
