@@ -72,6 +72,8 @@ var mutations = []mutation{
 		old: "local more = n - (got[2 * i] or 0)", new: "local more = n"},
 	{about: "a hold of an older copy that was settled stays", file: "policy/limit/redisstore/scripts/restore.lua",
 		old: "if hold and hold.state == 'held' then free(hold, amounts_of(hold.held)) end", new: ""},
+	{about: "a hold of an older copy keeps its old lease and account", file: "policy/limit/redisstore/scripts/restore.lua",
+		old: "renew(key, hold, account_of(parse(h.text).team), h.due)", new: ""},
 	{about: "an older call restores allowances over a later one", file: "policy/limit/redisstore/scripts/restore.lua",
 		old: "replica ~= '' and A.call > last_call(replica)", new: "replica ~= ''"},
 	{about: "a replica takes more than what is free", file: "policy/limit/redisstore/scripts/replicas.lua",

@@ -178,7 +178,7 @@ func TestScriptsOfTheVersionBeforeChargeMain(t *testing.T) {
 // accountLess is a script as it was before there were accounts.
 func accountLess(t *testing.T, source string) string {
 	t.Helper()
-	const now, then = "return entry .. (string.match(team, '^[^/@]+(@[^/]+)') or ''), scopes", "return entry, scopes"
+	const now, then = "return entry .. account_of(team), scopes", "return entry, scopes"
 	old := strings.Replace(source, now, then, 1)
 	if old == source {
 		t.Fatalf("the script lacks %q", now)

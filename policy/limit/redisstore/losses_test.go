@@ -171,3 +171,68 @@ func TestNothingIsSweptBeforeTheTeamIsRestored(t *testing.T) {
 		}
 	}
 }
+
+// Redis is back with an older copy, in which a running task has the lease and the account that it had before it was created. It stays open
+// until its own lease ends, and is then charged on its own account.
+func TestARestoredTaskHasItsLeaseAndAccount(t *testing.T) {
+	client, clock := limittest.RealRedis(t), limittest.NewClock()
+	team := limittest.Team(t, "open_tasks: 1", "quotas: {images: {day: 10}}")
+	var replicas [2]*Store
+	for i := range replicas {
+		replicas[i] = New(client)
+		replicas[i].Clock, replicas[i].Now = clock.Micros, clock.Now
+		replicas[i].Peer = Peer{ID: strings.Repeat(string(rune('a'+i)), 12), Alive: func() int64 { return 2 }}
+	}
+	other, own := replicas[0], replicas[1]
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	place := func(r *Store, id string) *limit.Held {
+		h := hold(id, team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
+		h.Task, h.Lease = true, 11*time.Minute
+		v, _, err := r.Place(t.Context(), &h, &Loan{})
+		must(err)
+		return v.Held
+	}
+	sweep := func(about string, used, held, tasks int64) {
+		t.Helper()
+		for _, r := range replicas {
+			_, err := r.Sweep(t.Context(), team.ID, 100)
+			must(err)
+			must(r.CheckOwn(t.Context(), team.ID))
+		}
+		s, err := other.Look(t.Context(), team)
+		must(err)
+		if s.Used[2*limit.Images] != used || s.Held[2*limit.Images] != held || s.Tasks != tasks || len(own.teams.Get(team.ID).ids()) != int(tasks) {
+			t.Errorf("%s: %d images are used, %d held by %d open tasks, the owner knows %v; want %d, %d and %d", about, s.Used[2*limit.Images],
+				s.Held[2*limit.Images], s.Tasks, own.teams.Get(team.ID).ids(), used, held, tasks)
+		}
+	}
+	held := place(own, "task")
+	_, err := other.Look(t.Context(), team)
+	must(err)
+	back := limittest.Copy(t, client)
+	moved := *held
+	moved.Account = "eu"
+	must(own.Extend(t.Context(), &moved, 25*time.Hour))
+	_, err = other.Look(t.Context(), team)
+	must(err)
+	back()
+	for _, r := range replicas {
+		must(r.Restore(t.Context(), team.ID, Loss{Recent: true}))
+	}
+	clock.Move(12 * time.Minute)
+	sweep("12 minutes on", 0, 4, 1)
+	if place(other, "second") != nil {
+		t.Error("a second task is admitted beside the first")
+	}
+	clock.Move(25 * time.Hour)
+	sweep("after the lease, on the next day", 0, 0, 0)
+	rows, err := other.Rows(t.Context(), limit.Query{Teams: []string{team.ID}, Days: []int{held.Day}})
+	if must(err); len(rows) != 1 || rows[0].Account != "eu" || rows[0].Used[limit.Images] != 4 {
+		t.Errorf("%+v; want 4 images on account eu", rows)
+	}
+}

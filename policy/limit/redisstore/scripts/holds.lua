@@ -123,6 +123,9 @@ end
 -- INNER are the kinds of scopes inside a team: inner.lua has their keys and fields.
 local INNER = {'tags', 'keys'}
 
+-- account_of is the account of a hold's team, with its key: @ and its id, or empty.
+local function account_of(team) return string.match(team, '^[^/@]+(@[^/]+)') or '' end
+
 -- scopes_of splits a hold's model|endpoint#tag, or #@tag, and its team/key, or team/@key: with @ the scope is counted. It returns the entry
 -- of the ledger, model|endpoint with the team's @account, and the scopes inside the team by kind. Model names may contain # and |;
 -- endpoints and tags do not. No team's id has a / or @, except that of an account outside of the teams, which begins with @.
@@ -137,11 +140,25 @@ local function scopes_of(hold)
   local team = hold.team or ''
   local counted, key = string.match(team, '/(@?)(.+)$')
   if key then scopes.keys = {name = key, counted = counted == '@', own = counted == '@'} end
-  return entry .. (string.match(team, '^[^/@]+(@[^/]+)') or ''), scopes
+  return entry .. account_of(team), scopes
 end
 
 -- on_account is a hold's team, with its key, on another account: @ and its id, or empty.
 local function on_account(team, account) return (string.gsub(team, '^([^/@]+)@?[^/]*', '%1' .. account)) end
+
+-- renew gives a held hold a lease that ends then, unless its own ends later, and charges it on an account from now on: @ and its id, or
+-- empty. It returns when the lease ends.
+local function renew(key, hold, account, due)
+  local was = redis.call('ZADD', TEAM .. 'open', 'XX', 'INCR', 0, hold.id) -- reads it by a command that the ACL already permits
+  was = tonumber(was or 0)
+  local moved, later = on_account(hold.team, account), was < due
+  if later or moved ~= hold.team then
+    hold.team = moved
+    redis.call('SET', key, text_of(hold)) -- an older version gave it a time to live
+  end
+  if later then redis.call('ZADD', TEAM .. 'open', string.format('%d', due), hold.id) end
+  return math.max(was, due)
+end
 
 local function scope_key(kind, day) return USE .. day .. ':' .. kind end
 
