@@ -74,6 +74,8 @@ var mutations = []mutation{
 		old: "if hold and hold.state == 'held' then free(hold, amounts_of(hold.held)) end", new: ""},
 	{about: "a hold of an older copy keeps its old lease and account", file: "policy/limit/redisstore/scripts/restore.lua",
 		old: "renew(key, hold, account_of(parse(h.text).team), h.due)", new: ""},
+	{about: "what was restored of all accounts counts in main's quota", file: "policy/limit/redisstore/seed.go",
+		old: " && !accountless[limit.LedgerName(row.Model, row.Endpoint, row.Account)]", new: ""},
 	{about: "an older call restores allowances over a later one", file: "policy/limit/redisstore/scripts/restore.lua",
 		old: "replica ~= '' and A.call > last_call(replica)", new: "replica ~= ''"},
 	{about: "a replica takes more than what is free", file: "policy/limit/redisstore/scripts/replicas.lua",

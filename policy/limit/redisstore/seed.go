@@ -189,6 +189,9 @@ func runSeed(ctx context.Context, r *Store, account string, args seedArgs) (done
 	return done, err
 }
 
+// accountless are the ledger's rows of use whose account nobody knows: the account's own quotas are restored, and have allowances.
+var accountless = map[string]bool{"restored|other": true, "allowance|other": true}
+
 // takenAt is what all teams used and hold on an account at the service, on a date and in its month: by their open holds and the ledger.
 // It reads the holds first: what is settled while it reads counts twice rather than not at all.
 func takenAt(ctx context.Context, r *Store, account string, date *limit.Calendar) (all limit.Taken, err error) {
@@ -201,10 +204,11 @@ func takenAt(ctx context.Context, r *Store, account string, date *limit.Calendar
 			all.Add(date, day, &amounts)
 		}
 	}
-	rows, err := r.Rows(ctx, limit.Query{Days: date.MonthDays(), By: limit.ScopeAccount})
+	rows, err := r.Rows(ctx, limit.Query{Days: date.MonthDays()})
 	for i := range rows {
-		if rows[i].Account == account {
-			all.Add(date, rows[i].Day, &rows[i].Used)
+		row := &rows[i]
+		if limit.AccountName(row.Account) == account && !accountless[limit.LedgerName(row.Model, row.Endpoint, row.Account)] {
+			all.Add(date, row.Day, &row.Used)
 		}
 	}
 	return all, err
