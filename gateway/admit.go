@@ -61,7 +61,7 @@ func (a *admission) hold(w *reply, r *http.Request, s *requestState, awaited tur
 	verdict, hold, err := search.Verdict()
 	switch {
 	case err != nil:
-		return refusal.New(refusal.State).Say("%s", limit.Unread(s.Team, err)).Because(err).Retry(time.Second)
+		return refusal.New(refusal.State).Say("%s", limit.Unread(s.Team, err)).Because(err).Retry(time.Second).Waits(search.Refused()...)
 	case verdict == nil:
 		return a.refuseChoice(s, search.Choice()).Waits(search.Refused()...)
 	case verdict.Held != nil:

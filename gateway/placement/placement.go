@@ -4,7 +4,7 @@
 // why each of them refuses. It does no I/O itself, and knows no HTTP.
 //
 // It promises that an account without room, too small for the request for ever, or of unknown room is skipped while another may have
-// room; and that a request is counted with the account on which it is held, and with no other, whatever becomes of the search.
+// room; that a request is told to wait no longer than until an account of unknown room is asked again; and that a request is counted with the account on which it is held, and with no other, whatever becomes of the search.
 package placement
 
 import (
@@ -59,7 +59,9 @@ func (s *Search) Next() *accounts.Attempt {
 	}
 	attempt, choice := s.snapshot.Choose(s.want)
 	if attempt.Account == nil {
-		s.choice = choice
+		if s.choice = choice; choice.Refusal == account.AllOut && s.never.verdict != nil { // that one is not out
+			s.choice.Refusal = account.Busy
+		}
 		return nil
 	}
 	s.attempt = attempt
@@ -82,24 +84,29 @@ func (s *Search) Note(h *limit.Hold, v *limit.Verdict, err error) {
 		return
 	}
 	s.attempt.NoRoom()
-	switch {
-	case err != nil:
-		s.err, s.want.Tried = err, append(s.want.Tried, id)
+	if err != nil {
+		s.err = err
+		s.spend(id, unknownWait)
 		s.refused = append(s.refused, turn.Refusal{Resource: turn.Account(id, h.Model), Way: id, Wait: unknownWait, Closed: true})
 		return
-	case v.Reason == limit.ReasonNever:
-		s.want.Tried, s.never = append(s.want.Tried, id), got
-	case s.want.Spent == nil:
-		s.want.Spent = map[string]time.Duration{}
 	}
 	s.refused = append(s.refused, turn.RefusalBy(v, h, id))
 	if v.Reason == limit.ReasonNever {
+		s.want.Tried, s.never = append(s.want.Tried, id), got
 		return
 	}
-	s.want.Spent[id] = max(v.Wait, time.Millisecond)
+	s.spend(id, max(v.Wait, time.Millisecond))
 	if s.full.verdict == nil || v.Wait < s.full.verdict.Wait {
 		s.full = got
 	}
+}
+
+// spend notes that an account is not asked again for a while.
+func (s *Search) spend(id string, wait time.Duration) {
+	if s.want.Spent == nil {
+		s.want.Spent = map[string]time.Duration{}
+	}
+	s.want.Spent[id] = wait
 }
 
 // End ends the search. If no hold was placed, also after a panic, the request is counted with no account.
@@ -113,18 +120,18 @@ func (s *Search) End() {
 // counted until the caller ends it.
 func (s *Search) Attempt() accounts.Attempt { return s.attempt }
 
-// Verdict returns the result of the search and the hold that it is about. Without a verdict there is an error, because the room of the
-// accounts is unknown, or Choice says why no account can be asked.
+// Verdict returns the result of the search and the hold that it is about. Without a verdict there is an error, because the room of an
+// account is unknown and no other may be asked before that one, or Choice says why no account can be asked.
 func (s *Search) Verdict() (*limit.Verdict, *limit.Hold, error) {
 	got := s.last
 	switch {
 	case got.verdict != nil:
-	case s.choice.Refusal == account.Exhausted && s.err != nil:
-		return nil, nil, s.err
-	case s.choice.Refusal == account.Exhausted && s.never.verdict != nil:
+	case s.choice.Refusal == account.Exhausted && s.err == nil && s.never.verdict != nil:
 		got = s.never
 	case s.full.verdict != nil && s.full.verdict.Wait <= s.choice.Wait:
 		got = s.full
+	case s.err != nil && s.choice.Wait >= unknownWait: // no account is known to be asked sooner
+		return nil, nil, s.err
 	}
 	return got.verdict, got.hold, nil
 }
