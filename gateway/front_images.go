@@ -249,7 +249,7 @@ func (w *reply) endFront(r *http.Request, p any) any {
 	}
 	if p == http.ErrAbortHandler && r.Context().Err() == nil && w.takeBack() {
 		w.final(w.front.Final || w.state.mayHaveRun())
-		writeRefusal(w, w.state, lostAnswer(w.state.fault))
+		writeRefusal(w, w.state, refusal.Lost(w.state.fault))
 		p = nil
 	}
 	if p == nil && w.front.Lost() && w.takeBack() {
@@ -260,7 +260,7 @@ func (w *reply) endFront(r *http.Request, p any) any {
 	case p == nil:
 		w.note(w.front.End())
 	case w.failed == nil && r.Context().Err() == nil:
-		lost := lostAnswer(w.state.fault)
+		lost := refusal.Lost(w.state.fault)
 		shown, err := w.front.Cut(&conversation.Refusal{Status: lost.Status, Code: lost.Code, Message: lost.Message})
 		if w.note(err); shown {
 			p = nil
@@ -272,14 +272,6 @@ func (w *reply) endFront(r *http.Request, p any) any {
 	}
 	w.state.Status, w.state.BytesOut = status, n
 	return p
-}
-
-// lostAnswer is the refusal for an answer that broke off. fault is the name of its refusal, if the exchange has one.
-func lostAnswer(fault string) *refusal.Refusal {
-	if fault == refusal.Silent.Name {
-		return refusal.New(refusal.Silent).Say("The service fell silent inside its answer.")
-	}
-	return refusal.New(refusal.Answer).Say("The service's answer broke off.")
 }
 
 // final sets whether a client of OpenAI's interface is asked not to repeat the request, because a repeat would fail or pay again.

@@ -83,12 +83,35 @@ func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal.Refusal) {
 func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	p := recover()
 	inOrder := p == nil
+	defer g.record(w, r, s) // whatever the end of the answer does
 	if p != nil && p != http.ErrAbortHandler {
 		p = g.recovered(w, r, p)
 	}
 	if w.front != nil {
-		p = w.endFront(r, p)
+		p = g.endFront(w, r, p)
 	}
+	if p != nil {
+		panic(p)
+	}
+	w.ended = inOrder
+}
+
+// endFront ends the answer of a front after a panic with p. If the end itself panics, the client gets an error, or a cut.
+func (g *Gateway) endFront(w *reply, r *http.Request, p any) (after any) {
+	defer func() {
+		if lost := recover(); lost != nil {
+			if after = g.recovered(w, r, lost); after == nil {
+				after = w.endFront(r, nil)
+			}
+		}
+	}()
+	return w.endFront(r, p)
+}
+
+// record frees what a request holds, and writes its Record.
+func (g *Gateway) record(w *reply, r *http.Request, s *requestState) {
+	defer g.deps.Record(&s.Record)
+	defer releaseBody(g.inspection.buffers, s)
 	if s.Key != "" && broken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
@@ -101,14 +124,8 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	}
 	// a creation's, or one that a panic left open
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered)
-	releaseBody(g.inspection.buffers, s)
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
-	g.deps.Record(&s.Record)
-	if p != nil {
-		panic(p)
-	}
-	w.ended = inOrder
 }
 
 // broken reports whether a refusal is for the content of the request, and not for its team or its time.

@@ -151,7 +151,7 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 	ok := s.answer.read(e.data)
 	switch {
 	case e.isError || ok && s.answer.failed():
-		if e.status < 400 {
+		if e.status < 400 || e.status > 599 {
 			e.status = 500
 		}
 		return s.fail(dst, ReadRefusal(e.status, e.data))

@@ -35,3 +35,11 @@ func OfAnswer(answer *http.Response, wait time.Duration) error {
 	}
 	return nil
 }
+
+// Lost refuses an answer of the service that broke off. fault is the name of the exchange's refusal; empty: it has none.
+func Lost(fault string) *Refusal {
+	if fault == Silent.Name {
+		return New(Silent).Say("The service fell silent inside its answer.")
+	}
+	return New(Answer).Say("The service's answer broke off.")
+}
