@@ -31,11 +31,16 @@ const (
 	agreedEnough = 48 // bytes that they must have begun with
 )
 
-// MostHeld is how many frames may be held.
-const MostHeld = 64
+const (
+	// MostHeld is how many frames may be held.
+	MostHeld = 64
+	// mostHeldBytes is how many bytes they may have. Frames that prove nothing are short: a longer text proves its mode within a few.
+	mostHeldBytes = 256 << 10
+)
 
-// classify looks at the frame in s.answer and reports whether it can be translated now. If so, the held frames can, too.
-func (m *frameMode) classify(s *Stream) bool {
+// classify looks at the frame in s.answer, which has size bytes, and reports whether it can be translated now. If so, the held frames can,
+// too.
+func (m *frameMode) classify(s *Stream, size int) bool {
 	if m.decided {
 		return true
 	}
@@ -55,11 +60,14 @@ func (m *frameMode) classify(s *Stream) bool {
 		m.repeated = m.repeated || !c.news
 	case c.revises:
 		m.revised = true
-	default:
-		return len(s.held) == 0
+	case len(s.held) == 0:
+		return true
 	}
-	if len(s.held) == MostHeld { // a text that grows would have proved it by now
+	switch {
+	case len(s.held) == MostHeld: // a text that grows would have proved it by now
 		m.decided = true
+	case s.heldBytes+size > mostHeldBytes:
+		m.decide()
 	}
 	return m.decided
 }

@@ -23,6 +23,8 @@ type Stream struct {
 	held     [][]byte // copies of the frames whose mode is not decided
 	started  bool     // the dialect has got something
 	ended    bool     // no more output
+
+	heldBytes int // of the copies
 }
 
 // Begin starts a stream in the memory of another. The dialect MUST have begun.
@@ -159,11 +161,12 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 		return s.fail(dst, Unreadable())
 	}
 	s.keepUsage()
-	ready := s.mode.classify(s)
+	ready := s.mode.classify(s, len(e.data))
 	if ready && len(s.held) == 0 {
 		return s.pass(dst), nil
 	}
 	s.held = append(s.held, bytes.Clone(e.data))
+	s.heldBytes += len(e.data)
 	if ready {
 		dst = s.release(dst)
 	}
@@ -183,7 +186,7 @@ func (s *Stream) release(dst []byte) []byte {
 		s.answer.read(frame)
 		dst = s.pass(dst)
 	}
-	s.held = nil
+	s.held, s.heldBytes = nil, 0
 	return dst
 }
 
