@@ -15,7 +15,7 @@ type Dialect interface {
 	// Delta writes what is new in a stream.
 	Delta(dst []byte, news *Delta) []byte
 	// Close writes the end of a stream that is whole.
-	Close(dst []byte, usage Usage) []byte
+	Close(dst []byte, usage *Usage) []byte
 	// Fail writes the end of a stream that failed after its first Delta.
 	Fail(dst []byte, refused *Refusal) []byte
 	// Whole writes an answer that is no stream.
@@ -32,7 +32,7 @@ type Delta struct {
 	Calls    []CallDelta
 	Finish   []byte // a raw string
 	Logprobs []byte // a raw object, of the new text
-	Usage    []byte // the service's, so far; [ReadUsage] reads it
+	Usage    *Usage // the service's, so far
 }
 
 // CallDelta is what is new in a call of a tool: the next piece of its arguments, and its id and its name once. The Arguments follow

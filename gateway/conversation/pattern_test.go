@@ -11,7 +11,7 @@ type silent struct{}
 
 func (silent) Begin(Head)                         {}
 func (silent) Delta(dst []byte, _ *Delta) []byte  { return dst }
-func (silent) Close(dst []byte, _ Usage) []byte   { return dst }
+func (silent) Close(dst []byte, _ *Usage) []byte  { return dst }
 func (silent) Fail(dst []byte, _ *Refusal) []byte { return dst }
 func (silent) Whole(dst []byte, _ *Answer) []byte { return dst }
 

@@ -90,7 +90,7 @@ func (s *Stream) pass(dst []byte) []byte {
 // compare puts what is new in a choice into s.news, and reports whether anything is.
 func (s *Stream) compare(now *Choice) bool {
 	p, d := s.progress(now.Index), &s.news
-	*d = Delta{Choice: now.Index, First: !p.started, Calling: now.Called(), Calls: d.Calls[:0], Usage: s.usage}
+	*d = Delta{Choice: now.Index, First: !p.started, Calling: now.Called(), Calls: d.Calls[:0], Usage: &s.usage}
 	d.Text = p.content.delta(&s.mode, now.Text)
 	d.Thinking = p.reasoning.delta(&s.mode, now.Thinking)
 	s.compareCalls(p, now.calls)

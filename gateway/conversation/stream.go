@@ -3,8 +3,6 @@ package conversation
 import (
 	"bytes"
 	"slices"
-
-	"sluice/gateway/rawjson"
 )
 
 // Stream reads one stream of the service, and passes to a dialect what is new in it. Append passes on immediately everything that its input
@@ -12,7 +10,7 @@ import (
 // and must not be copied.
 type Stream struct {
 	dialect  Dialect
-	usage    []byte // the last one seen: it counts the whole stream so far
+	usage    Usage // of the whole stream so far
 	events   events
 	answer   Answer // of the frame that is being read
 	news     Delta  // of one of its choices
@@ -39,7 +37,7 @@ func (s *Stream) Clear() {
 	clear(s.answer.Choices)
 	clear(s.news.Calls)
 	*s = Stream{
-		usage: s.usage[:0], choices: s.choices[:0], answer: Answer{Choices: s.answer.Choices[:0]},
+		choices: s.choices[:0], answer: Answer{Choices: s.answer.Choices[:0]},
 		pattern: pattern{room: s.pattern.room[:0]}, news: Delta{Calls: s.news.Calls[:0]},
 	}
 }
@@ -82,7 +80,7 @@ func (s *Stream) passUsual(dst []byte) []byte {
 		}
 		s.events.at += size
 		s.answer.usual(&s.pattern, text, usage)
-		s.keepUsage()
+		s.usage.Raise(usage)
 		dst = s.pass(dst)
 	}
 }
@@ -123,7 +121,7 @@ func (s *Stream) Whole(dst, answer []byte) ([]byte, error) {
 // close appends the end of a stream that is whole.
 func (s *Stream) close(dst []byte) []byte {
 	s.ended = true
-	return s.dialect.Close(dst, ReadUsage(s.usage))
+	return s.dialect.Close(dst, &s.usage)
 }
 
 // Cut appends the content of the frames that were held when the stream was cut, and the error that says so. The error is as of
@@ -160,7 +158,7 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 	case !ok:
 		return s.fail(dst, Unreadable())
 	}
-	s.keepUsage()
+	s.usage.Raise(s.answer.usage)
 	ready := s.mode.classify(s, len(e.data))
 	if ready && len(s.held) == 0 {
 		return s.pass(dst), nil
@@ -171,12 +169,6 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 		dst = s.release(dst)
 	}
 	return dst, nil
-}
-
-func (s *Stream) keepUsage() {
-	if rawjson.Kind(s.answer.usage) == '{' {
-		s.usage = append(s.usage[:0], s.answer.usage...)
-	}
 }
 
 // release passes on the held frames.

@@ -8,47 +8,58 @@ import (
 	"sluice/policy/strictjson"
 )
 
-// Usage is the service's count of tokens, each number raw; nil means absent. An unreadable number counts as absent: an answer
-// that is paid for must not fail for it. It has the numbers that the ledger counts.
+// Usage is the service's count of tokens. An unreadable number counts as absent: an answer that is paid for must not fail for it. It has
+// the numbers that the ledger counts.
 type Usage struct {
-	Cached, Created []byte // of the input: read from a cache, and written to one; nil: unknown
-	Thinking        []byte // of the output; nil: unknown
+	Cached, Created Count // of the input: read from a cache, and written to one
+	Thinking        Count // of the output
 
-	in, out, sum []byte
+	in, out, sum Count
+}
+
+// Count is a number of tokens. The zero value is an unknown one, whose N is 0.
+type Count struct {
+	N     int64
+	Known bool
 }
 
 // ReadUsage reads a usage of the service. Of a number that it has at several places, flat or among details, the largest counts.
 func ReadUsage(value []byte) (u Usage) {
+	u.Raise(value)
+	return u
+}
+
+// Raise reads a usage of the same answer, such as that of a stream's next frame. Of each number the largest counts.
+func (u *Usage) Raise(value []byte) {
 	for r := rawjson.Object(value); r.Member(); {
 		switch string(r.Name) {
 		case "input_tokens":
-			raise(&u.in, r.Value())
+			u.in.raise(r.Value())
 		case "output_tokens":
-			raise(&u.out, r.Value())
+			u.out.raise(r.Value())
 		case "total_tokens":
-			raise(&u.sum, r.Value())
+			u.sum.raise(r.Value())
 		case "reasoning_tokens":
-			raise(&u.Thinking, r.Value())
+			u.Thinking.raise(r.Value())
 		case "input_tokens_details", "prompt_tokens_details":
 			for r.Open('{'); r.Member(); {
 				u.readCached(&r)
 			}
 		case "output_tokens_details", "completion_tokens_details":
-			raise(&u.Thinking, rawjson.Member(&r, "reasoning_tokens"))
+			u.Thinking.raise(rawjson.Member(&r, "reasoning_tokens"))
 		default:
 			u.readCached(&r)
 		}
 	}
-	return u
 }
 
 // readCached reads a member if it counts tokens of a cache.
 func (u *Usage) readCached(r *strictjson.Reader) {
 	switch string(r.Name) {
 	case "cached_tokens":
-		raise(&u.Cached, r.Value())
+		u.Cached.raise(r.Value())
 	case "cache_creation_input_tokens":
-		raise(&u.Created, r.Value())
+		u.Created.raise(r.Value())
 	}
 }
 
@@ -56,7 +67,7 @@ func (u *Usage) readCached(r *strictjson.Reader) {
 const mostCount = 1<<53 - 1
 
 // raise sets a count to a raw value, unless that is no count or the count is greater.
-func raise(count *[]byte, value []byte) {
+func (c *Count) raise(value []byte) {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil {
 		f, err := strconv.ParseFloat(string(value), 64)
@@ -64,57 +75,42 @@ func raise(count *[]byte, value []byte) {
 			return
 		}
 		n = int64(f)
-		value = strconv.AppendInt(nil, n, 10)
 	}
-	if n >= 0 && n <= mostCount && (*count == nil || n > number(*count)) {
-		*count = value
+	if n >= 0 && n <= mostCount {
+		*c = Count{max(n, c.N), true}
 	}
-}
-
-// number is a count, 0 for none.
-func number(count []byte) int64 {
-	n, _ := strconv.ParseInt(string(count), 10, 64)
-	return n
 }
 
 // Known reports whether the service counted anything.
-func (u *Usage) Known() bool { return u.in != nil || u.out != nil || u.sum != nil }
+func (u *Usage) Known() bool { return u.in.Known || u.out.Known || u.sum.Known }
 
-// Input is the tokens of the input, raw.
-func (u *Usage) Input() []byte { return orZero(u.in) }
+// Input is the tokens of the input.
+func (u *Usage) Input() int64 { return u.in.N }
 
-// Output is the tokens of the output, raw.
-func (u *Usage) Output() []byte { return orZero(u.out) }
+// Output is the tokens of the output.
+func (u *Usage) Output() int64 { return u.out.N }
 
 // Total is the service's total, or the sum of the parts where that is more.
-func (u *Usage) Total() []byte {
-	if sum := number(u.in) + number(u.out); u.sum == nil || sum > number(u.sum) {
-		return strconv.AppendInt(nil, sum, 10)
-	}
-	return u.sum
-}
+func (u *Usage) Total() int64 { return max(u.in.N+u.out.N, u.sum.N) }
 
 // AppendTo appends the usage in the form of OpenAI's interfaces, which name the input and the output in and out. It has the details that
 // the service counts; all: it has all details.
 func (u *Usage) AppendTo(dst []byte, in, out string, all bool) []byte {
-	dst = rawjson.AppendValue(append(dst, '{'), in, u.Input())
-	dst = rawjson.AppendValue(dst, out, u.Output())
-	dst = rawjson.AppendValue(dst, "total_tokens", u.Total())
-	if all || u.Cached != nil {
-		dst = append(append(append(dst, `,"`...), in...), `_details":{"cached_tokens":`...)
-		dst = append(append(dst, orZero(u.Cached)...), '}')
+	dst = AppendCount(append(dst, '{'), in, u.Input())
+	dst = AppendCount(dst, out, u.Output())
+	dst = AppendCount(dst, "total_tokens", u.Total())
+	if all || u.Cached.Known {
+		dst = append(append(append(dst, `,"`...), in...), `_details":{`...)
+		dst = append(AppendCount(dst, "cached_tokens", u.Cached.N), '}')
 	}
-	if all || u.Thinking != nil {
-		dst = append(append(append(dst, `,"`...), out...), `_details":{"reasoning_tokens":`...)
-		dst = append(append(dst, orZero(u.Thinking)...), '}')
+	if all || u.Thinking.Known {
+		dst = append(append(append(dst, `,"`...), out...), `_details":{`...)
+		dst = append(AppendCount(dst, "reasoning_tokens", u.Thinking.N), '}')
 	}
 	return append(dst, '}')
 }
 
-// orZero is a count, or 0 for none.
-func orZero(count []byte) []byte {
-	if count == nil {
-		return []byte("0")
-	}
-	return count
+// AppendCount appends a member with a number of tokens.
+func AppendCount(dst []byte, name string, n int64) []byte {
+	return strconv.AppendInt(rawjson.AppendValue(dst, name, nil), n, 10)
 }

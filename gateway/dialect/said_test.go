@@ -3,6 +3,8 @@ package dialect
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,7 +57,7 @@ type usage struct {
 }
 
 // hear adds up a stream of any dialect.
-func hear(t *rapid.T, stream []byte) (h heard) {
+func hear(t interface{ Fatalf(string, ...any) }, stream []byte) (h heard) {
 	for text := range bytes.SplitSeq(bytes.TrimSpace(stream), []byte("\n\n")) {
 		_, data, ok := bytes.Cut(text, []byte("data: "))
 		if string(data) == "[DONE]" {
@@ -118,16 +120,18 @@ func (h *heard) argue(piece string) {
 	}
 }
 
+// reads has a request of each dialect, for a stream with its usage.
+var reads = map[string]struct {
+	read func([]byte, *conversation.Models) (*conversation.Request, error)
+	body string
+}{
+	"chat":      {chat.Read, `{"model":"gpt-4o","messages":[],"stream":true,"stream_options":{"include_usage":true}}`},
+	"responses": {responses.Read, `{"model":"gpt-4o","input":"","stream":true}`},
+	"messages":  {messages.Read, `{"model":"gpt-4o","max_tokens":9,"messages":[],"stream":true}`},
+}
+
 // What a client of each dialect adds up of a stream is what the service said: the same text, calls and usage, however it was cut.
 func TestDialectsSayTheSame(t *testing.T) {
-	reads := map[string]struct {
-		read func([]byte, *conversation.Models) (*conversation.Request, error)
-		body string
-	}{
-		"chat":      {chat.Read, `{"model":"gpt-4o","messages":[],"stream":true,"stream_options":{"include_usage":true}}`},
-		"responses": {responses.Read, `{"model":"gpt-4o","input":"","stream":true}`},
-		"messages":  {messages.Read, `{"model":"gpt-4o","max_tokens":9,"messages":[],"stream":true}`},
-	}
 	rapid.Check(t, func(t *rapid.T) {
 		said := dialecttest.DrawAnswer(t, []string{"level", "find"})
 		frames := dialecttest.Frames(said.Frames(t)...)
@@ -149,4 +153,46 @@ func TestDialectsSayTheSame(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A client reads the usage of all frames, of which the last need not have all: of each number the largest counts, as in the ledger.
+func TestDialectsAddUpTheUsageOfAllFrames(t *testing.T) {
+	for _, c := range []struct {
+		usages      []string // of the frames
+		in, out     int64    // with what was read from a cache
+		cached, sum string
+	}{
+		{[]string{`{"input_tokens":14,"output_tokens":1,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":9}}`,
+			`{"input_tokens":14,"output_tokens":2,"total_tokens":16}`}, 14, 2, "9", "16"},
+		{[]string{`{"input_tokens":14,"output_tokens":1,"total_tokens":15}`, `{"output_tokens":2}`}, 14, 2, "0", "16"},
+		{[]string{`{"input_tokens":14,"output_tokens":1,"total_tokens":15}`, `{}`}, 14, 1, "0", "15"},
+	} {
+		var frames []string
+		for i, usage := range c.usages {
+			finish := map[bool]string{true: "stop", false: "null"}[i == len(c.usages)-1]
+			frames = append(frames, strings.TrimSuffix(dialecttest.Frame("a", finish), "}")+`,"usage":`+usage+"}")
+		}
+		for name, dialect := range reads {
+			r, err := dialect.read([]byte(dialect.body), dialecttest.Models)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Dialect.Begin(dialecttest.Head)
+			stream, err := dialecttest.Translated(r.Dialect, dialecttest.Frames(frames...), 1<<30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, cached := c.in, `"cached_tokens":`+c.cached
+			if name == "messages" { // which counts it apart
+				cached = `"cache_read_input_tokens":` + c.cached
+				n, _ := strconv.ParseInt(c.cached, 10, 64)
+				in -= n
+			}
+			has := func(member string) bool { return strings.Contains(string(stream), member) }
+			if h := hear(t, stream); h.in != in || h.out != c.out || c.cached != "0" && !has(cached) ||
+				name != "messages" && !has(`"total_tokens":`+c.sum) {
+				t.Errorf("%s of %s: %s", name, c.usages, stream)
+			}
+		}
+	}
 }

@@ -107,8 +107,8 @@ func (v vectors) append(dst, native []byte) ([]byte, error) {
 	dst = rawjson.Quote(append(dst, `],"model":`...), v.model)
 	usage := conversation.ReadUsage(rawjson.Find(answer, "usage"))
 	total := usage.Total()
-	dst = append(append(dst, `,"usage":{"prompt_tokens":`...), total...)
-	return append(append(append(dst, `,"total_tokens":`...), total...), "}}"...), nil
+	dst = conversation.AppendCount(append(dst, `,"usage":{`...), "prompt_tokens", total)
+	return append(conversation.AppendCount(dst, "total_tokens", total), "}}"...), nil
 }
 
 // indexed is the vector of one text, raw.

@@ -82,9 +82,9 @@ func appendCall(dst []byte, call *conversation.CallDelta) []byte {
 }
 
 // Close implements [conversation.Dialect].
-func (a *Answer) Close(dst []byte, usage conversation.Usage) []byte {
+func (a *Answer) Close(dst []byte, usage *conversation.Usage) []byte {
 	if a.usage && usage.Known() {
-		dst = appendUsage(append(append(dst, a.chunk...), `],"usage":`...), &usage)
+		dst = appendUsage(append(append(dst, a.chunk...), `],"usage":`...), usage)
 		dst = append(dst, "}\n\n"...)
 	}
 	return append(dst, "data: [DONE]\n\n"...)

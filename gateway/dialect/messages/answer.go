@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"strconv"
 	"strings"
 
 	"sluice/gateway/conversation"
@@ -46,7 +45,8 @@ func (a *Answer) Whole(dst []byte, answer *conversation.Answer) []byte {
 		dst = append(append(appendCall(rawjson.Next(dst), &call), input(&call)...), '}')
 	}
 	dst = append(append(append(dst, `],"stop_reason":"`...), stopReason(c.Finish, c.Called())...), `","stop_sequence":null,"usage":`...)
-	return append(appendUsage(dst, answer.Usage()), '}')
+	usage := answer.Usage()
+	return append(appendUsage(dst, &usage), '}')
 }
 
 // appendHead appends the members up to the content.
@@ -87,16 +87,12 @@ func stopReason(finish []byte, called bool) string {
 }
 
 // appendUsage appends the usage. Anthropic counts cached tokens apart from the rest of the input.
-func appendUsage(dst []byte, u conversation.Usage) []byte {
-	number := func(count []byte) int64 {
-		n, _ := strconv.ParseInt(string(count), 10, 64) // 0 for nil
-		return n
-	}
-	cached, created := number(u.Cached), number(u.Created)
-	dst = strconv.AppendInt(append(dst, `{"input_tokens":`...), max(number(u.Input())-cached-created, 0), 10)
-	dst = strconv.AppendInt(append(dst, `,"cache_creation_input_tokens":`...), created, 10)
-	dst = strconv.AppendInt(append(dst, `,"cache_read_input_tokens":`...), cached, 10)
-	return append(append(append(dst, `,"output_tokens":`...), u.Output()...), '}')
+func appendUsage(dst []byte, u *conversation.Usage) []byte {
+	cached, created := u.Cached.N, u.Created.N
+	dst = conversation.AppendCount(append(dst, '{'), "input_tokens", max(u.Input()-cached-created, 0))
+	dst = conversation.AppendCount(dst, "cache_creation_input_tokens", created)
+	dst = conversation.AppendCount(dst, "cache_read_input_tokens", cached)
+	return append(conversation.AppendCount(dst, "output_tokens", u.Output()), '}')
 }
 
 // AppendErrorOf is [AppendError] for one request.

@@ -16,7 +16,7 @@ func (a *Answer) Delta(dst []byte, news *conversation.Delta) []byte {
 		a.begun = true
 		dst = a.appendHead(append(conversation.Event(dst, "message_start", ""), `,"message":`...))
 		dst = append(dst, `,"content":[],"stop_reason":null,"stop_sequence":null,"usage":`...)
-		dst = append(appendUsage(dst, conversation.ReadUsage(news.Usage)), "}}\n\n"...)
+		dst = append(appendUsage(dst, news.Usage), "}}\n\n"...)
 	}
 	if len(news.Thinking) > 0 {
 		dst = a.sayInTurn(dst, "thinking", news.Thinking)
@@ -34,7 +34,7 @@ func (a *Answer) Delta(dst []byte, news *conversation.Delta) []byte {
 }
 
 // Close implements [conversation.Dialect].
-func (a *Answer) Close(dst []byte, usage conversation.Usage) []byte {
+func (a *Answer) Close(dst []byte, usage *conversation.Usage) []byte {
 	dst = a.endBlock(dst)
 	for i := range a.later {
 		it := &a.later[i]

@@ -170,7 +170,8 @@ func TestUsage(t *testing.T) {
 			`"output_tokens":0}`,
 		``: `{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}`,
 	} {
-		if got := string(appendUsage(nil, conversation.ReadUsage([]byte(native)))); got != want {
+		usage := conversation.ReadUsage([]byte(native))
+		if got := string(appendUsage(nil, &usage)); got != want {
 			t.Errorf("%s became %s, want %s", native, got, want)
 		}
 	}

@@ -32,12 +32,12 @@ func (a *Answer) Delta(dst []byte, news *conversation.Delta) []byte {
 }
 
 // Close implements [conversation.Dialect].
-func (a *Answer) Close(dst []byte, usage conversation.Usage) []byte {
+func (a *Answer) Close(dst []byte, usage *conversation.Usage) []byte {
 	for i := range a.items {
 		dst = a.end(dst, &a.items[i])
 	}
 	status := a.status()
-	return a.appendState(dst, status, status, nil, &usage)
+	return a.appendState(dst, status, status, nil, usage)
 }
 
 // Fail implements [conversation.Dialect]. Items that have not ended stay so.
