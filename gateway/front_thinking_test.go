@@ -49,7 +49,7 @@ func TestFrontLowersTheThinkingWithTheAnswer(t *testing.T) {
 		},
 		{
 			frontChats, strings.Replace(frontChat, "{", `{"thinking_budget":4000,"max_completion_tokens":32000,"enable_thinking":true,`, 1),
-			"max_completion_tokens;given=32000;sent=8192", "4000",
+			"max_completion_tokens;given=32000;sent=8192, thinking_budget;given=4000;sent=1024", "1024",
 		},
 		{
 			frontMessages, strings.Replace(frontMessage, `"max_tokens":256`,

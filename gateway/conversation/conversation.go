@@ -74,18 +74,20 @@ func (m *Models) Lower(model, member string, bound []byte, w *Warnings) []byte {
 	return strconv.AppendInt(nil, most, 10)
 }
 
-// LowerBudget lowers the tokens of the thinking, a raw number, where the bound of the whole answer was lowered to them or below: else
-// the thinking could use the whole answer. They keep their share of the bound. Any other value stays.
+// LowerBudget lowers the tokens of the thinking, a raw number, where the bound of the whole answer was lowered: else the thinking could
+// use the whole answer. They keep their share of the bound. Any other value stays.
 func LowerBudget(member string, budget, given, sent []byte, w *Warnings) []byte {
 	most, _ := strconv.ParseUint(string(sent), 10, 63)
 	asked, _ := strconv.ParseInt(string(budget), 10, 64)
-	if bytes.Equal(given, sent) || most == 0 || asked < int64(most) {
+	if bytes.Equal(given, sent) || most == 0 || asked <= 0 {
 		return budget
 	}
 	bound, _ := strconv.ParseUint(string(given), 10, 63)
 	high, low := bits.Mul64(min(uint64(asked), bound), most)
 	lowered, _ := bits.Div64(high, low, bound)
-	lowered = max(lowered, 1)
+	if lowered = max(lowered, 1); lowered == uint64(asked) {
+		return budget
+	}
 	w.Add(fmt.Sprintf("%s;given=%s;sent=%d", member, Brief(budget), lowered))
 	return strconv.AppendUint(nil, lowered, 10)
 }

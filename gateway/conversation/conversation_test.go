@@ -26,14 +26,17 @@ func TestBoundsAreLowered(t *testing.T) {
 	}
 }
 
-// A budget of the thinking that a lowered bound does not exceed keeps its share of the bound, however large both are.
+// A budget of the thinking keeps its share of a bound that is lowered, however large both are: of two budgets the larger stays so.
 func TestBudgetsAreLoweredWithTheirBound(t *testing.T) {
 	huge := strings.Repeat("9", 200)
 	for _, tt := range []struct{ budget, given, sent, want string }{
 		{"31999", "32000", "8192", "8191"},
 		{"16000", "32000", "8192", "4096"},
 		{"8192", "32000", "8192", "2097"},
-		{"8191", "32000", "8192", "8191"},
+		{"8191", "32000", "8192", "2096"},
+		{"4000", "32000", "8192", "1024"},
+		{"1", "32000", "8192", "1"},
+		{"0", "32000", "8192", "0"},
 		{"40000", "32000", "8192", "8192"},
 		{"31999", "32000", "32000", "31999"},
 		{huge, huge, "8192", "8192"},
