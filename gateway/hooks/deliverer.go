@@ -160,8 +160,8 @@ func (d *Deliverer) deliver(ctx context.Context, h *event.Hook, due *event.Deliv
 	taken := d.Now()
 	answer, err := d.Poster.Post(context.WithoutCancel(ctx), h, &due.Event, due.Path)
 	outcome, wait := judge(due, answer.Code, rand.Float64())
-	if outcome == Ended {
-		d.stop(ctx, h, due.To)
+	if outcome == Ended && !d.stop(ctx, h, due.To) {
+		outcome = Failed
 	}
 	d.record(ctx, due, wait, taken)
 	if due.State == event.GivenUp {
@@ -184,13 +184,22 @@ func (d *Deliverer) end(to event.Address) {
 	}
 }
 
-// stop ends deliveries to a hook: from this replica at once, and from the others once they ask.
-func (d *Deliverer) stop(ctx context.Context, h *event.Hook, to event.Address) {
+// stop ends deliveries to a hook: from this replica at once, and from the others once they ask. false: its lines have changed since the
+// try began, and the answer says nothing about the new ones.
+func (d *Deliverer) stop(ctx context.Context, h *event.Hook, to event.Address) bool {
+	mark := h.Mark()
 	d.mu.Lock()
-	d.ended[to] = h.Mark()
+	d.follow()
+	is := d.has(to, mark)
+	if is {
+		d.ended[to] = mark
+	}
 	d.mu.Unlock()
-	uncut := context.WithoutCancel(ctx)
-	d.noteOutbox(uncut, d.Outbox.End(uncut, to, h.Mark())) // if it fails, others learn it from their own answers
+	if is {
+		uncut := context.WithoutCancel(ctx)
+		d.noteOutbox(uncut, d.Outbox.End(uncut, to, mark)) // if it fails, others learn it from their own answers
+	}
+	return is
 }
 
 // reportLost counts and logs deliveries that the outbox gave up.

@@ -281,6 +281,32 @@ func TestGoneEndsAHook(t *testing.T) {
 	})
 }
 
+// A 410 that answers a try under a hook's old lines does not end the hook of the new ones.
+func TestGoneOfOldLinesEndsNoHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(r *http.Request, _ int) (int, time.Duration) {
+			if strings.Contains(r.URL.Path, "new") {
+				return http.StatusOK, 0
+			}
+			return http.StatusGone, 3 * time.Second
+		})
+		stop := w.run(w.replica())
+		w.append("search", 1)
+		time.Sleep(pause + pause/2) // the try is under way
+		w.mu.Lock()
+		w.file = parse(t, strings.Replace(twoTeams, "jobs.example/hook", "jobs.example/new", 1))
+		w.mu.Unlock()
+		time.Sleep(time.Minute)
+		w.append("search", 5)
+		time.Sleep(time.Hour)
+		stop()
+		ended, _ := w.box.Ended(t.Context())
+		if got := w.box.states(); got[event.Delivered] != 6 || len(ended) > 0 || w.outcomes["jobs failed"] != 1 || w.outcomes["jobs ended"] != 0 {
+			t.Errorf("%v %v %v", got, ended, w.outcomes)
+		}
+	})
+}
+
 // What the outbox has lost is counted as given up.
 func TestLostDeliveriesAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
