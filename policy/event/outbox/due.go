@@ -34,23 +34,6 @@ const (
 	walkBatch = 500 // pairs in one round trip
 )
 
-// pair names an owner of events and a hook in the index.
-func pair(owner string, a event.Address) string { return owner + " " + nameOf(a) }
-
-// seatsOf names the hook of a pair in the keys of seats: an operators' hook has one set of seats for the events of all
-// owners.
-func seatsOf(owner string, a event.Address) string {
-	if a.Owner == event.Operators {
-		return nameOf(a)
-	}
-	return pair(owner, a)
-}
-
-// seatOf names a delivery that is under way.
-func seatOf(d *event.Delivery) string {
-	return d.Event.ID.Owner + " " + placeOf(d.Event.ID) + " " + d.Path
-}
-
 // mark notes in the index that deliveries are due at a time, unless earlier ones are. It may fail.
 func (o *Outbox) mark(ctx context.Context, due []redis.Z) {
 	if len(due) > 0 {
@@ -64,51 +47,31 @@ func (o *Outbox) Due(ctx context.Context, rooms event.Rooms, most int) (list []e
 	if len(rooms.Hooks) == 0 || most <= 0 {
 		return nil, nil, nil
 	}
-	if err := o.walk(ctx, rooms.Hooks); err != nil {
-		return nil, nil, err
+	r := &round{
+		name: rand.Text(), seats: map[event.Address]int{}, pairs: map[event.Address]int{}, taken: map[event.Address][]any{},
+		lost: map[event.Address]int{},
 	}
-	r, err := o.claim(ctx, rooms)
-	if err != nil || len(r.waiting) == 0 {
-		return nil, nil, err
+	if err = o.walk(ctx, rooms.Hooks, r); err == nil {
+		err = o.claim(ctx, rooms, r)
 	}
-	var marks []any
-	for _, w := range r.waiting {
-		next, failed := o.take(ctx, w, most-len(r.list), r)
-		if failed != nil { // the pause ends
-			err = failed
-			continue
+	if err == nil && len(r.waiting) > 0 {
+		for rest := r.waiting; len(rest) > 0; {
+			n := r.share(rest, most-len(r.list))
+			if failed := o.take(ctx, rest[:n], r); failed != nil {
+				err = failed // the pause ends
+			}
+			rest = rest[n:]
 		}
-		for i, hook := range w.hooks {
-			marks = append(marks, w.owner+" "+hook, next[i])
-		}
+		o.marked(ctx, r)
 	}
-	o.marked(ctx, r, marks)
 	if len(r.list) > 0 || len(r.lost) > 0 {
 		err = nil // the rest is taken later
 	}
 	return r.list, r.lost, err
 }
 
-// waits is an owner of events, and the names of the hooks for which events may be due.
-type waits struct {
-	owner string
-	hooks []string
-}
-
-// round is what a call of Due took.
-type round struct {
-	name    string // of its seats
-	ends    int64  // when another call may take its pairs, ms
-	waiting []*waits
-	seats   map[event.Address]int // granted to it
-	taken   map[event.Address][]any
-	list    []event.Delivery
-	lost    map[event.Address]int
-}
-
 // claim takes pairs from the index until the pause ends, and seats for their deliveries.
-func (o *Outbox) claim(ctx context.Context, rooms event.Rooms) (*round, error) {
-	r := &round{name: rand.Text(), seats: map[event.Address]int{}, taken: map[event.Address][]any{}, lost: map[event.Address]int{}}
+func (o *Outbox) claim(ctx context.Context, rooms event.Rooms, r *round) error {
 	args := []any{o.Clock(), pause.Milliseconds(), pairsMost, o.bounds.InFlight, event.Seat.Milliseconds(), r.name, len(rooms.Hosts)}
 	hosts := map[string]int{} // by number
 	for host, room := range rooms.Hosts {
@@ -122,7 +85,7 @@ func (o *Outbox) claim(ctx context.Context, rooms event.Rooms) (*round, error) {
 	}
 	all, err := indexScript.Run(ctx, o.client, []string{indexKey, seatsKey}, args...).Slice()
 	if err != nil {
-		return r, err
+		return err
 	}
 	in, of := reply{rest: all}, map[string]*waits{}
 	for r.ends = in.number(); len(in.rest) > 0 && in.err == nil; {
@@ -133,43 +96,43 @@ func (o *Outbox) claim(ctx context.Context, rooms event.Rooms) (*round, error) {
 			of[owner], r.waiting = w, append(r.waiting, w)
 		}
 		w.hooks = append(w.hooks, hook)
-		r.seats[addressOf(owner, hook)] = int(in.number())
+		to := addressOf(owner, hook)
+		r.pairs[to]++
+		r.seats[to] = int(in.number())
 	}
-	return r, in.err
+	return in.err
 }
 
-// take takes at most so many deliveries of an owner's events, and returns when the next delivery to each hook is due,
-// in ms; -1: none waits.
-func (o *Outbox) take(ctx context.Context, w *waits, most int, r *round) (next []int64, err error) {
-	args := []any{o.Clock(), event.Lease.Milliseconds(), most, o.bounds.Keep.Milliseconds()}
-	for _, hook := range w.hooks {
-		to := addressOf(w.owner, hook)
-		args = append(args, hook, r.seats[to]-len(r.taken[to]))
-	}
-	all, err := o.run(ctx, dueScript, eventsKey(w.owner), args...)
-	if err != nil {
-		return nil, err
-	}
-	in := reply{rest: all}
-	for _, hook := range w.hooks {
-		to := addressOf(w.owner, hook)
-		next = append(next, in.number())
-		if lost := in.number(); lost > 0 {
-			r.lost[to] += int(lost)
-		}
-		for n := in.number(); n > 0 && in.err == nil; n-- {
-			place, path, _ := strings.Cut(in.text(), " ")
-			d := event.Delivery{Event: in.event(w.owner, place), To: to, Path: path}
-			in.tried(&d)
-			r.list, r.taken[to] = append(r.list, d), append(r.taken[to], seatOf(&d))
+// take takes the owners' shares of deliveries, in one round trip.
+func (o *Outbox) take(ctx context.Context, owners []*waits, r *round) (err error) {
+	keys, args := make([]string, len(owners)), make([][]any, len(owners))
+	for i, w := range owners {
+		keys[i], args[i] = eventsKey(w.owner), []any{o.Clock(), event.Lease.Milliseconds(), w.all, o.bounds.Keep.Milliseconds()}
+		for n, hook := range w.hooks {
+			args[i] = append(args[i], hook, w.most[n])
 		}
 	}
-	return next, in.err
+	for i, call := range o.runEach(ctx, dueScript, keys, args) {
+		all, failed := call.Slice()
+		if failed == nil {
+			failed = r.read(owners[i], all)
+		}
+		if failed != nil {
+			err = failed
+		}
+	}
+	return err
 }
 
 // marked records what a round took, and when its pairs are due again. If it fails, the pause ends, and the round's
 // seats count as long as those of deliveries would.
-func (o *Outbox) marked(ctx context.Context, r *round, pairs []any) {
+func (o *Outbox) marked(ctx context.Context, r *round) {
+	var pairs []any
+	for _, w := range r.waiting {
+		for i, next := range w.next {
+			pairs = append(pairs, w.owner+" "+w.hooks[i], next)
+		}
+	}
 	args := append([]any{o.Clock(), r.ends, r.name, event.Seat.Milliseconds(), len(pairs) / 2}, pairs...)
 	named := map[event.Address]bool{}
 	for _, w := range r.waiting {
@@ -184,7 +147,7 @@ func (o *Outbox) marked(ctx context.Context, r *round, pairs []any) {
 }
 
 // walk searches all owners for deliveries that the index lacks, unless some replica has done so recently.
-func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]event.Room) error {
+func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]event.Room, r *round) error {
 	if last := o.walked.Load(); last != nil && time.Since(*last) < walkEvery {
 		return nil
 	}
@@ -247,7 +210,7 @@ func (o *Outbox) tidyBatch(ctx context.Context, pairs []string) error {
 func (o *Outbox) pairs(ctx context.Context, hooks []event.Address) (all []waits, err error) {
 	var owners []string
 	for _, a := range hooks {
-		all = append(all, waits{a.Owner, []string{nameOf(a)}})
+		all = append(all, waits{owner: a.Owner, hooks: []string{nameOf(a)}})
 		if a.Owner == event.Operators && owners == nil {
 			if owners, err = ownersIn(ctx, o.client); err != nil {
 				return nil, err
@@ -257,7 +220,7 @@ func (o *Outbox) pairs(ctx context.Context, hooks []event.Address) (all []waits,
 	for _, a := range hooks {
 		for _, owner := range owners {
 			if a.Owner == event.Operators {
-				all = append(all, waits{owner, []string{nameOf(a)}})
+				all = append(all, waits{owner: owner, hooks: []string{nameOf(a)}})
 			}
 		}
 	}

@@ -81,6 +81,23 @@ func addressOf(owner, name string) event.Address {
 	return event.Address{Owner: owner, Hook: name}
 }
 
+// pair names an owner of events and a hook in the index.
+func pair(owner string, a event.Address) string { return owner + " " + nameOf(a) }
+
+// seatsOf names the hook of a pair in the keys of seats: an operators' hook has one set of seats for the events of all
+// owners.
+func seatsOf(owner string, a event.Address) string {
+	if a.Owner == event.Operators {
+		return nameOf(a)
+	}
+	return pair(owner, a)
+}
+
+// seatOf names a delivery that is under way.
+func seatOf(d *event.Delivery) string {
+	return d.Event.ID.Owner + " " + placeOf(d.Event.ID) + " " + d.Path
+}
+
 // target is a target as the scripts write it.
 func target(a event.Address, path string) string {
 	if path == "" {
@@ -92,6 +109,22 @@ func target(a event.Address, path string) string {
 // run runs a script with one key.
 func (o *store) run(ctx context.Context, s *redis.Script, key string, args ...any) ([]any, error) {
 	return s.Run(ctx, o.client, []string{key}, args...).Slice()
+}
+
+// runEach runs a script with each key and its arguments, in one round trip. Each call has its error.
+func (o *store) runEach(ctx context.Context, s *redis.Script, keys []string, args [][]any) []*redis.Cmd {
+	calls, pipe, again := make([]*redis.Cmd, len(keys)), o.client.Pipeline(), o.client.Pipeline()
+	for i, key := range keys {
+		calls[i] = s.EvalSha(ctx, pipe, []string{key}, args[i]...)
+	}
+	_, _ = pipe.Exec(ctx)
+	for i, key := range keys {
+		if redis.HasErrorPrefix(calls[i].Err(), "NOSCRIPT") { // a part of Redis does not have it yet
+			calls[i] = s.Eval(ctx, again, []string{key}, args[i]...)
+		}
+	}
+	_, _ = again.Exec(ctx)
+	return calls
 }
 
 func placeOf(id event.ID) string { return fmt.Sprintf("%d-%d", id.Millis, id.Number) }

@@ -1,7 +1,8 @@
 -- Takes pairs of an owner and a hook for which deliveries may be due: no other caller gets them before the pause is over, or an earlier
 -- delivery is written. Other pairs stay: their hooks have no room here, or are another replica's.
 --
--- A pair also stays while its hook has as many deliveries under way as it may have. The caller gets seats for the deliveries that it may
+-- A pair also stays while its hook has as many deliveries under way as it may have, and if as many pairs as the hook has seats were taken
+-- before it: each of them may use one. The caller gets seats for the deliveries that it may
 -- take, under its own name until it reports what it has taken (marked.lua).
 --
 -- KEYS  1 the index  2 the prefix of the keys of seats
@@ -9,7 +10,7 @@
 --       7 the number of hosts, and the most deliveries to each  then of each pair asked for: its name, which without an owner stands for
 --       all owners, the most deliveries to its hook, and its host's number; 0: no host bounds it
 -- Returns when the pause ends, then the pairs, and how many seats the hook of each got.
-local asked, seats, hosts, host_of, most = {}, {}, {}, {}, tonumber(ARGV[3])
+local asked, seats, pairs_of, hosts, host_of, most = {}, {}, {}, {}, {}, tonumber(ARGV[3])
 for i = 1, ARGV[7] do hosts[i] = tonumber(ARGV[7 + i]) end
 for i = 8 + ARGV[7], #ARGV, 3 do asked[ARGV[i]], host_of[ARGV[i]] = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]) end
 local now = math.floor(clock() / 1000)
@@ -42,7 +43,8 @@ for from = 0, 9 * page, page do -- in pages: other pairs must not hide those ask
     local pair = list[i]
     local hook = hook_of(pair)
     if hook then
-      if #taken < most and seat(hook) > 0 then taken[#taken + 1] = pair end
+      local n = (pairs_of[hook] or 0) + 1
+      if #taken < most and n <= seat(hook) then taken[#taken + 1], pairs_of[hook] = pair, n end
     elseif list[i + 1] == '0' then -- its writer did not know Redis's time
       early[#early + 1] = pair
     end
