@@ -206,21 +206,19 @@ func (m *Memory) Due(_ context.Context, rooms Rooms, most int) (list []Delivery,
 	defer m.mu.Unlock()
 	now, hosts := m.now(), maps.Clone(rooms.Hosts)
 	for hook, of := range rooms.Hooks {
-		q, room := m.waiting[hook], min(of.Most, m.free(hook))
+		d, room := head(m, hook), min(of.Most, m.free(hook))
 		if of.Host != "" {
 			room = min(room, hosts[of.Host])
 		}
-		for n := 0; n < room && len(list) < most && q != nil && q.Len() > 0 && !(*q)[0].due.After(now); n++ {
-			d := (*q)[0]
+		for n := 0; n < room && len(list) < most && d != nil && !d.due.After(now); n++ {
 			d.due = now.Add(Lease)
-			heap.Fix(q, 0)
-			if m.of(d.Event.Team); d.State == Waiting { // its event's life has not ended
-				m.seats[hook][d] = now.Add(Seat)
-				list = append(list, d.Delivery)
-				if of.Host != "" {
-					hosts[of.Host]--
-				}
+			heap.Fix(m.waiting[hook], 0)
+			m.seats[hook][d] = now.Add(Seat)
+			list = append(list, d.Delivery)
+			if of.Host != "" {
+				hosts[of.Host]--
 			}
+			d = head(m, hook)
 		}
 	}
 	return list, m.takeLost(rooms.Hooks), nil

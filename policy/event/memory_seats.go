@@ -5,6 +5,17 @@ import (
 	"time"
 )
 
+// head is the delivery to a hook that is due first and whose event's life has not ended; nil: none. The lock is held.
+func head(m *Memory, hook Address) *delivery {
+	for q := m.waiting[hook]; q != nil && q.Len() > 0; {
+		d := (*q)[0]
+		if m.of(d.Event.Team); d.State == Waiting {
+			return d
+		}
+	}
+	return nil
+}
+
 // free is how many more deliveries to a hook may be under way. The lock is held.
 func (m *Memory) free(hook Address) int {
 	if m.seats[hook] == nil {

@@ -97,7 +97,7 @@ type Outbox interface {
 	// Due takes deliveries that are due, of any owner's events: to each hook and each host at most as many as it has room for, and at most
 	// so many in all. For [Lease] no other caller gets them. All callers together have at most [Bounds].InFlight deliveries to a hook under
 	// way, until their outcomes are recorded or [Seat] is over. lost counts the deliveries to these hooks that no caller gets any more,
-	// because their events are no longer kept; each is counted in one call of one replica.
+	// because their events are no longer kept; each is counted in one call of one replica, also where there is no room.
 	Due(ctx context.Context, rooms Rooms, most int) (list []Delivery, lost map[Address]int, err error)
 	// Tried records the outcome of a try that ended now: d's State, Tries and Code. If d waits, the next try comes after
 	// wait; if the event's life is over by then, d is given up. It sets State, Last and Next, by the clock of the outbox,

@@ -12,7 +12,8 @@
 //
 //	key                          type   lives                           what
 //	sl1:{<owner>}:events         stream an event's life after the last  the owner's events: t type, d data, h targets, one a line
-//	sl1:{<owner>}:due:<hook>     zset   an event's life after the last  deliveries that wait: place and path, by when they are due, ms
+//	sl1:{<owner>}:due:<hook>     zset   an event's life after the last, deliveries that wait: place and path, by when they are due, ms
+//	                                    and an hour
 //	sl1:{<owner>}:tried:<n>      hash   an event's life after day n     of events of day n since 1970: <place> <target>: state, tries,
 //	                                                                    status, last and next try, ms
 //	sl1:{<owner>}:lost           hash   an event's life after the last  by hook: deliveries that waited when their event was dropped, until

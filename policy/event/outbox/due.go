@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -165,7 +166,7 @@ func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]event.Room, r
 	all, err := o.pairs(ctx, slices.Collect(maps.Keys(rooms)))
 	for len(all) > 0 && err == nil {
 		n := min(walkBatch, len(all))
-		err, all = o.look(ctx, all[:n]), all[n:]
+		err, all = o.look(ctx, all[:n], rooms, r), all[n:]
 	}
 	return err
 }
@@ -173,12 +174,8 @@ func (o *Outbox) walk(ctx context.Context, rooms map[event.Address]event.Room, r
 // tidy removes from the index old pairs for which nothing waits, because their hooks no longer exist. It reads the
 // oldest ones.
 func (o *Outbox) tidy(ctx context.Context) error {
-	now := time.Now()
-	if micros := o.Clock(); micros > 0 {
-		now = time.UnixMicro(micros)
-	}
 	old, err := o.client.ZRangeArgs(ctx, redis.ZRangeArgs{
-		Key: indexKey, Start: "(0", Stop: now.Add(-overdue).UnixMilli(), ByScore: true, Count: 20 * walkBatch,
+		Key: indexKey, Start: "(0", Stop: timeAt(o.Clock()).Add(-overdue).UnixMilli(), ByScore: true, Count: 20 * walkBatch,
 	}).Result()
 	for len(old) > 0 && err == nil {
 		n := min(walkBatch, len(old))
@@ -207,10 +204,10 @@ func (o *Outbox) tidyBatch(ctx context.Context, pairs []string) error {
 }
 
 // pairs are all owners, each with every hook to which its events may be delivered.
-func (o *Outbox) pairs(ctx context.Context, hooks []event.Address) (all []waits, err error) {
+func (o *Outbox) pairs(ctx context.Context, hooks []event.Address) (all []*waits, err error) {
 	var owners []string
 	for _, a := range hooks {
-		all = append(all, waits{owner: a.Owner, hooks: []string{nameOf(a)}})
+		all = append(all, &waits{owner: a.Owner, hooks: []string{nameOf(a)}})
 		if a.Owner == event.Operators && owners == nil {
 			if owners, err = ownersIn(ctx, o.client); err != nil {
 				return nil, err
@@ -220,28 +217,53 @@ func (o *Outbox) pairs(ctx context.Context, hooks []event.Address) (all []waits,
 	for _, a := range hooks {
 		for _, owner := range owners {
 			if a.Owner == event.Operators {
-				all = append(all, waits{owner: owner, hooks: []string{nameOf(a)}})
+				all = append(all, &waits{owner: owner, hooks: []string{nameOf(a)}})
 			}
 		}
 	}
 	return all, nil
 }
 
-// look notes in the index when the first deliveries of pairs are due.
-func (o *Outbox) look(ctx context.Context, pairs []waits) error {
-	pipe, heads := o.client.Pipeline(), make([]*redis.ZSliceCmd, len(pairs))
+// look notes in the index when the first deliveries of pairs are due, and counts what hooks without room have lost: no claim asks for them.
+func (o *Outbox) look(ctx context.Context, pairs []*waits, rooms map[event.Address]event.Room, r *round) error {
+	pipe, heads, lost := o.client.Pipeline(), make([]*redis.ZSliceCmd, len(pairs)), make([]*redis.StringCmd, len(pairs))
 	for i, p := range pairs {
 		heads[i] = pipe.ZRangeWithScores(ctx, keyOf(p.owner, "due:"+p.hooks[0]), 0, 0)
+		lost[i] = pipe.HGet(ctx, keyOf(p.owner, "lost"), p.hooks[0])
 	}
-	_, err := pipe.Exec(ctx)
+	_, _ = pipe.Exec(ctx) // each call has its error
+	now := timeAt(o.Clock())
 	var due []redis.Z
-	for i, head := range heads {
-		for _, z := range head.Val() {
-			due = append(due, redis.Z{Score: z.Score, Member: pairs[i].owner + " " + pairs[i].hooks[0]})
+	var losing []*waits
+	for i, p := range pairs {
+		head, err := heads[i].Result()
+		if err != nil {
+			return err
+		}
+		dead := lost[i].Err() == nil
+		for _, z := range head {
+			due = append(due, redis.Z{Score: z.Score, Member: p.owner + " " + p.hooks[0]})
+			dead = dead || writtenBefore(z.Member, now.Add(-o.bounds.Keep)) // the script decides
+		}
+		if p.most = []int{0}; dead && rooms[addressOf(p.owner, p.hooks[0])].Most == 0 {
+			losing = append(losing, p)
 		}
 	}
 	o.mark(ctx, due)
-	return err
+	for batch := range slices.Chunk(losing, takeBatch) {
+		if err := o.take(ctx, batch, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writtenBefore reports whether the event of a delivery was written before a time.
+func writtenBefore(delivery any, at time.Time) bool {
+	text, _ := delivery.(string)
+	millis, _, _ := strings.Cut(text, "-")
+	written, err := strconv.ParseInt(millis, 10, 64)
+	return err == nil && time.UnixMilli(written).Before(at)
 }
 
 // ownersIn are the teams that ever sent a request, and the accounts outside of the teams.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/policy/event"
+	"sluice/policy/limit/limittest"
 )
 
 // A hook has so many deliveries under way at a time, of all callers and of all owners' events, until their outcomes are recorded or they
@@ -122,4 +123,67 @@ func TestTheOutboxsClockDecides(t *testing.T) {
 		f.clock.Move(20 * time.Minute)
 		f.taken("", f.due(1, jobs))
 	})
+}
+
+// What is lost of a hook without room, as one that has ended, is counted, once, by a look of some caller, even if nothing is ever written
+// for it again.
+func TestWhatAHookWithoutRoomLosesIsCounted(t *testing.T) {
+	few := event.Bounds{Keep: time.Hour, Most: 5, InFlight: 1000}
+	formsOf(t, few, func(f *form) {
+		lost := map[event.Address]int{}
+		look := func(room int) {
+			f.Helper()
+			for range 2 {
+				f.clock.Move(walkEvery / 2)
+				if f.client != nil { // another process looks
+					o := New(f.client, few)
+					o.Clock, f.Outbox = f.clock.Micros, o
+					f.client.Del(f.Context(), walkKey)
+				}
+				_, n, err := f.Due(f.Context(), roomsOf(room, jobs, ops), 9)
+				if err != nil {
+					f.Fatal(err)
+				}
+				for hook := range n {
+					lost[hook] += n[hook]
+				}
+			}
+		}
+		counted := func(about string, want int) {
+			f.Helper()
+			if lost[jobs] != want || lost[ops] != want {
+				f.Errorf("%s: %v are counted, want %d of each", about, lost, want)
+			}
+		}
+		for range few.Most + 2 {
+			f.write("search", "1", jobs, ops)
+		}
+		look(0)
+		counted("two are beyond the bound", 2)
+		f.clock.Move(30 * time.Minute)
+		f.write("search", "2", jobs, ops)
+		look(0)
+		counted("the third is", 3)
+		f.clock.Move(31 * time.Minute)
+		look(0)
+		counted("the life of four more has ended", 3+few.Most-1)
+		f.clock.Move(30 * time.Minute)
+		look(0)
+		counted("all", few.Most+3)
+		look(4)
+		counted("once", few.Most+3)
+	})
+}
+
+// Deliveries are kept a while longer than their events, so that some caller counts those that are lost.
+func TestDeliveriesOutliveTheirEvents(t *testing.T) {
+	client := limittest.RealRedis(t)
+	o := New(client, bounds)
+	if _, err := o.Append(t.Context(), &event.Draft{Type: event.TaskFailed, Team: "search", Data: []byte("{}"),
+		To: []event.Target{{Address: jobs}}}); err != nil {
+		t.Fatal(err)
+	}
+	if left := client.PTTL(t.Context(), keyOf("search", "due:jobs")).Val(); left < bounds.Keep+30*time.Minute {
+		t.Errorf("they are kept for %v, events for %v", left, bounds.Keep)
+	}
 }

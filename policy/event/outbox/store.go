@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -53,6 +54,14 @@ type store struct {
 
 	client redis.UniversalClient
 	bounds event.Bounds
+}
+
+// timeAt is the time by the clock of a test, µs; 0: by this process's.
+func timeAt(micros int64) time.Time {
+	if micros > 0 {
+		return time.UnixMicro(micros)
+	}
+	return time.Now()
 }
 
 const schema = "sl1:"

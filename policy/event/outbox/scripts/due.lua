@@ -7,9 +7,12 @@ local now, left = math.floor(clock() / 1000), tonumber(ARGV[3])
 local reply = {}
 local most_lost = 1000 -- of a hook in a call
 
+-- dead reports whether the life of the event at a place has ended.
+local function dead(place) return tonumber((string.match(place, '^%d+'))) < now - ARGV[4] end
+
 local function take(due, hook, member)
   local place = string.match(member, '^%S+')
-  local entry = tonumber((string.match(place, '^%d+'))) >= now - ARGV[4] and redis.call('XRANGE', KEYS[1], place, place)[1]
+  local entry = not dead(place) and redis.call('XRANGE', KEYS[1], place, place)[1]
   if not entry then
     redis.call('ZREM', due, member)
     return false
@@ -24,11 +27,13 @@ for i = 5, #ARGV, 2 do
   local due, taken, lost = TEAM .. 'due:' .. ARGV[i], 0, 0
   local most, head = math.min(left, tonumber(ARGV[i + 1])), #reply
   reply[head + 1], reply[head + 2], reply[head + 3] = -1, 0, 0
-  while taken < most and lost < most_lost do
+  local more = true
+  while more and lost < most_lost do
     local list = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, 100)
-    if #list == 0 then break end
+    more = #list > 0
     for _, member in ipairs(list) do
-      if taken == most or lost == most_lost then break end
+      more = lost < most_lost and (taken < most or dead(member)) -- what is lost is counted even where there is no room
+      if not more then break end
       if take(due, ARGV[i], member) then taken = taken + 1 else lost = lost + 1 end
     end
   end

@@ -22,7 +22,7 @@ end
 local function await(place, target, at, keep)
   local hook = hook_of(target)
   redis.call('ZADD', TEAM .. 'due:' .. hook, at, place .. string.sub(target, #hook + 1))
-  redis.call('PEXPIRE', TEAM .. 'due:' .. hook, keep)
+  redis.call('PEXPIRE', TEAM .. 'due:' .. hook, keep + 3600000) -- an hour longer than its event: it is counted if it is lost
 end
 
 -- keep_work keeps a work, which is done before an event is written. It lives longer than the addresses of a task's pictures, which are valid
