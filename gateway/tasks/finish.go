@@ -95,6 +95,8 @@ func (t *Tasks) chargeUnheard(ctx context.Context, claim *cache.Claim) {
 	if !t.unsettled.add(claim) {
 		return
 	}
+	given := false
+	defer t.unsettled.removeUnless(&given, claim)
 	end, charged := t.unheard(claim), *claim // it outlives the caller's
 	t.charge(ctx, &charged, end, func(first bool) {
 		if first && end.By == ByLease {
@@ -105,6 +107,7 @@ func (t *Tasks) chargeUnheard(ctx context.Context, claim *cache.Claim) {
 		t.unsettled.remove(charged.Team, charged.Task)
 		_ = t.deps.Claims.Forget(context.WithoutCancel(ctx), &charged) // if it fails, the task is handed out again and found settled
 	}, func() { t.unsettled.remove(charged.Team, charged.Task) }) // the task is handed out again
+	given = true
 }
 
 // unheard is the end of a task that no query showed: that in the stream of its creation, or else it is charged as held.

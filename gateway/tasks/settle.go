@@ -151,6 +151,8 @@ func (s *settler) settle(ctx context.Context, h heardEnd) (ended cache.Claim, en
 	ended.Answer, ended.Body, ended.Fetched, ended.Queries = h.answer, h.body, s.deps.Now(), h.queries
 	var taken, before atomic.Bool
 	if s.unsettled.add(&ended) {
+		given := false
+		defer s.unsettled.removeUnless(&given, &ended)
 		end = s.endOf(&h.claim, h.answer, h.body, h.by)
 		s.charge(ctx, &h.claim, end, func(first bool) {
 			_, _ = s.deps.Claims.Hear(context.WithoutCancel(ctx), &h.claim, h.answer, h.body, h.queries) // Claims repeats it if it fails
@@ -158,6 +160,7 @@ func (s *settler) settle(ctx context.Context, h heardEnd) (ended cache.Claim, en
 			before.Store(!first)
 			taken.Store(true)
 		}, func() { s.unsettled.remove(ended.Team, ended.Task) }) // the task is due again, and the next query charges it
+		given = true
 	}
 	if before.Load() {
 		end = nil
@@ -196,13 +199,13 @@ func (s *settler) charge(ctx context.Context, claim *cache.Claim, end *End, take
 	s.deps.Charge(ctx, &limit.Charge{
 		Held: held, Amounts: end.Amounts, Bill: end.Bill, Estimated: end.Estimated, Left: left, Event: s.Event(task, end.body, claim.Callback),
 		Taken: func(first bool) {
+			defer taken(first) // also if the report panics: the charge is taken
 			if first {
 				s.reportEnd(claim, task)
 			}
 			if first && unpriced {
 				s.deps.Metrics.Unpriced(s.deps.Label(claim.Model))
 			}
-			taken(first)
 		},
 	})
 }
@@ -234,24 +237,6 @@ func (s *settler) taskOf(claim *cache.Claim, end *End) *telemetry.Task {
 		task.Ended = s.deps.Now()
 	}
 	return task
-}
-
-// reportEnd writes the metrics, the span and the log line of a task. Only the process that settles it does, so that each task
-// is reported once.
-func (s *settler) reportEnd(claim *cache.Claim, task *telemetry.Task) {
-	s.deps.Metrics.Settlement(task.Outcome)
-	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), &task.Cost)
-	task.Served, task.Sent = claim.Polls()
-	s.Report(task)
-}
-
-// Report writes the span and the log line of a task that has ended.
-func (s *settler) Report(task *telemetry.Task) {
-	s.deps.Traces.Task(task)
-	task.Log(s.deps.Logger, s.deps.Now())
-	if s.deps.Ended != nil {
-		s.deps.Ended(s.deps.Label(task.Model), task)
-	}
 }
 
 // mostUnsettled bounds how many ends wait for their charges. An end without room is queried again.
@@ -294,4 +279,11 @@ func (u *unsettled) remove(team, task string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.heard, taskName{team, task})
+}
+
+// removeUnless removes an end whose charge was not given away, because of a panic before: the next look at the task gives it away.
+func (u *unsettled) removeUnless(given *bool, claim *cache.Claim) {
+	if !*given {
+		u.remove(claim.Team, claim.Task)
+	}
 }

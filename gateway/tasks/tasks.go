@@ -147,6 +147,24 @@ var typeOf = map[string]event.Type{
 	"succeeded": event.TaskSucceeded, "failed": event.TaskFailed, "cancelled": event.TaskCancelled, "unheard": event.TaskUnheard,
 }
 
+// reportEnd writes the metrics, the span and the log line of a task. Only the process that settles it does, so that each task
+// is reported once.
+func (s *settler) reportEnd(claim *cache.Claim, task *telemetry.Task) {
+	s.deps.Metrics.Settlement(task.Outcome)
+	s.deps.Metrics.Used(claim.Team, s.deps.Label(claim.Model), &task.Cost)
+	task.Served, task.Sent = claim.Polls()
+	s.Report(task)
+}
+
+// Report writes the span and the log line of a task that has ended.
+func (s *settler) Report(task *telemetry.Task) {
+	s.deps.Traces.Task(task)
+	task.Log(s.deps.Logger, s.deps.Now())
+	if s.deps.Ended != nil {
+		s.deps.Ended(s.deps.Label(task.Model), task)
+	}
+}
+
 // Event returns the event of a task's end, to be written with its charge; nil: nothing listens for it. body is the task's last answer,
 // which names its pictures; nil: they are not known. callback is that of the request that made the task, or empty.
 func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *event.Draft {
