@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -58,7 +59,9 @@ func (c *console) showUnsent(w http.ResponseWriter, r *http.Request, code teams.
 		refuse(w, r, teams.CodeInvalid, "The form cannot be read.")
 		return
 	}
-	page := UnsentPage{Problem: problem, To: localPath(r.URL.RequestURI()), Fields: r.PostForm, Next: "/"}
+	page := UnsentPage{
+		Problem: problem, To: localPath(r.URL.RequestURI()), Fields: r.PostForm, Next: localPath(pageOf(r.URL.EscapedPath(), r.PostForm)),
+	}
 	switch {
 	case code != CodeLogin:
 	case cookie(r, sessionCookie) != "":
@@ -66,10 +69,25 @@ func (c *console) showUnsent(w http.ResponseWriter, r *http.Request, code teams.
 	default:
 		page.Problem = "You are not signed in."
 	}
-	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host {
-		page.Next = localPath(from.RequestURI())
-	}
 	c.show(w, r, Status(code), "unsent", page)
+}
+
+// pageOf returns the path of the page with the form that is sent to a path. The Referer would not do: it may say that an earlier form was
+// counted, or be the address that showed this form's fault, which nobody can open.
+func pageOf(to string, form url.Values) string {
+	switch parts := strings.Split(to, "/"); {
+	case to == "/teams":
+		return "/new-team"
+	case to == "/sessions/end":
+		return "/sessions"
+	case strings.HasSuffix(to, "/edit"):
+		return to
+	case len(parts) == 6 && (parts[3] == "tasks" || parts[3] == "keys" && form.Get("from") == "key"):
+		return strings.Join(parts[:5], "/")
+	case len(parts) > 3 && parts[1] == "teams":
+		return strings.Join(parts[:3], "/")
+	}
+	return "/"
 }
 
 // sessions lists the sessions that the person may see.
