@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
@@ -59,6 +61,40 @@ func TestAFormSaysThatItCannotBeSaved(t *testing.T) {
 	if text := w.Body.String(); w.Code != http.StatusServiceUnavailable ||
 		!strings.Contains(text, "The directory cannot be used at the moment.") || !strings.Contains(text, `value="grinds"`) {
 		t.Errorf("%d: %s", w.Code, textOf(parse(t, w)))
+	}
+}
+
+// TestAFormThatMayHaveBeenCountedCountsOnce: sent again with other fields after a fault, or as it was while its outcome is not known.
+func TestAFormThatMayHaveBeenCountedCountsOnce(t *testing.T) {
+	g := day(12)
+	h := g.handler(operator)
+	const adjust, raises = "/teams/search/adjust", "/teams/search/raises"
+	for _, path := range []string{adjust, raises} {
+		form := formOf(t, parse(t, get(t, h, "/teams/search")), path)
+		if form.Get("once") == "" {
+			t.Fatalf("%s: no order", path)
+		}
+		g.refuse = &teams.Problem{Code: teams.CodeConflict, Field: "delta", Text: "too little"}
+		if shown := formOf(t, parse(t, post(t, h, path, form)), path); shown.Get("once") != form.Get("once") {
+			t.Errorf("%s after a fault is %q, and was %q", path, shown.Get("once"), form.Get("once"))
+		}
+		g.refuse = teams.Away("it may or may not have been posted", nil)
+		form["reason"] = []string{`<b>"counted twice"`}
+		w := post(t, h, path, form)
+		page := parse(t, w)
+		if again := formOf(t, page, path); w.Code != http.StatusServiceUnavailable || cmp.Diff(form, again) != "" ||
+			!strings.Contains(textOf(page), "is counted once") {
+			t.Errorf("%s: %d, again %s", path, w.Code, cmp.Diff(form, again))
+		}
+		form.Del("once")
+		if text := post(t, h, path, form).Body.String(); strings.Contains(text, "counted once") {
+			t.Errorf("%s without an order: %s", path, text)
+		}
+		g.refuse = nil
+	}
+	if first, second := formOf(t, parse(t, get(t, h, "/teams/search")), adjust), formOf(t, parse(t, get(t, h, "/teams/search")), adjust); first.
+		Get("once") == second.Get("once") {
+		t.Error("two pages have one order")
 	}
 }
 

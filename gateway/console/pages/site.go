@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
 
@@ -139,16 +140,28 @@ func (s *site) render(v view, block string, r *http.Request, p access.Person) ([
 	return []byte(unmasked.Replace(b.String())), err
 }
 
-// problemPage returns the page of an error. For a task's form it leads back to the task.
+// sent is a form that may be sent again.
+type sent struct {
+	To     string
+	Fields url.Values
+}
+
+// problemPage returns the page of an error. For a task's form it leads back to the task. It keeps a form that counts once: it may have been
+// counted, and would count twice if it were filled in anew.
 func problemPage(r *http.Request, p access.Person, e *fault) view {
 	var back *crumb
 	if id := r.PathValue("task"); id != "" && r.Method == http.MethodPost && p.Role != 0 {
 		back = &crumb{"Task", taskURL(r.PathValue("team"), id)}
 	}
+	var again *sent
+	if r.PostForm.Get("once") != "" && e.Code == teams.CodeAway {
+		again = &sent{r.URL.EscapedPath(), r.PostForm}
+	}
 	v := view{page: "problem", back: back, title: titleOf(e.Status()), status: e.Status(), data: struct {
 		*fault
 		Login bool
-	}{e, p.Role == 0}}
+		Sent  *sent // nil: none
+	}{e, p.Role == 0, again}}
 	for _, page := range entries(p, r.URL.Path) {
 		if page.Here && v.status == http.StatusServiceUnavailable {
 			v.title = page.Name + " is not available at the moment"

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -72,6 +73,9 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	v := teamView{
 		Spec: t, Coming: coming, TeamFigures: f, At: s.Deps.Now(), Error: about, Form: r.PostForm, Units: unit.Names,
 		Once: rand.Text(),
+	}
+	if about != nil { // its form may have been counted
+		v.Once = cmp.Or(r.PostForm.Get("once"), v.Once)
 	}
 	v.Shadow, v.Models, v.Endpoints = t.Flag("shadow"), t.Words("models"), t.Words("endpoints")
 	if f.Team != nil {
