@@ -91,8 +91,11 @@ const (
 // ErrOpen is the error of a correction that was posted, but whose outcome is missing in the audit. It MUST NOT be posted again.
 var ErrOpen = errors.New("the audit leaves the outcome open")
 
+// ErrAgain is the error of a form that was sent before, and counted then. What it ordered stands.
+var ErrAgain = errors.New("the form was sent before")
+
 // Post posts a correction that Read returned. It writes an audit entry first, so that no correction lacks one, and another with the
-// outcome. Any error but [ErrOpen] and those of the first entry is a [*teams.Problem].
+// outcome. Any error but [ErrOpen], [ErrAgain] and those of the first entry is a [*teams.Problem].
 func (c Correction) Post(ctx context.Context, to Balances, order *limit.Correction,
 	note func(context.Context, teams.Entry) error,
 ) (done limit.Adjustment, err error) {
@@ -101,6 +104,8 @@ func (c Correction) Post(ctx context.Context, to Balances, order *limit.Correcti
 	}
 	ctx = context.WithoutCancel(ctx) // the outcome must be audited even if the client leaves
 	done, err = to.Adjust(ctx, *order)
+	// Redis posts an id once: what changes nothing was posted before.
+	again := err == nil && done.DayBefore == done.Day && done.MonthBefore == done.Month
 	if err != nil { // the reply may be lost; the same id counts only once
 		done, err = to.Adjust(ctx, *order)
 	}
@@ -112,6 +117,9 @@ func (c Correction) Post(ctx context.Context, to Balances, order *limit.Correcti
 	case done.Done:
 		if err := note(ctx, c.entry(order, Posted)); err != nil {
 			return done, errors.Join(ErrOpen, err)
+		}
+		if again {
+			return done, ErrAgain
 		}
 		return done, nil
 	}

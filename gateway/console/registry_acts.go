@@ -15,7 +15,7 @@ import (
 	"sluice/policy/teams"
 )
 
-// Adjust corrects what a team used: see [Correction.Post]. A form that is sent again gets the result of the first time.
+// Adjust corrects what a team used: see [Correction.Post]. A form that is sent again gets [ErrAgain].
 func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Correction) (done limit.Adjustment, err error) {
 	if err := r.seen(ctx, a, team, a.Changes()); err != nil {
 		return done, err
@@ -29,7 +29,7 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 		r.corrected.Lock()
 		defer r.corrected.Unlock()
 		if done, again := r.corrected.by[order.ID]; again {
-			return done, nil
+			return done, ErrAgain
 		}
 	}
 	if err := c.FindAccount(ctx, team, r.Now(), r.accountIDs(), r.Balances.Rows); err != nil {
@@ -39,7 +39,7 @@ func (r *Registry) Adjust(ctx context.Context, a access.Actor, team string, c Co
 	if errors.Is(err, ErrOpen) {
 		err = nil // it was posted; only the audit leaves that open
 	}
-	if err == nil && c.Once != "" {
+	if c.Once != "" && (err == nil || errors.Is(err, ErrAgain)) {
 		r.corrected.keep(order.ID, done)
 	}
 	return done, err

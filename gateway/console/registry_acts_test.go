@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 
@@ -95,49 +94,6 @@ func TestACorrectionWhoseOutcomeIsOpen(t *testing.T) {
 			t.Errorf("%+v\n%v", e, err)
 		}
 	})
-}
-
-// TestACorrectionIsPostedOnce: retried under its own id after a lost reply, and never after an answer.
-func TestACorrectionIsPostedOnce(t *testing.T) {
-	for lost := range 2 {
-		worlds(t, func(w *world) {
-			w.create("maps", "")
-			accounts := &numberedAccounts{Memory: w.balances, lost: lost, posted: map[string]limit.Adjustment{}}
-			w.Registry.Balances = accounts
-			a := operator
-			a.Reason = "counted twice"
-			done, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: "5"})
-			if err != nil || done.Day != 5 || len(accounts.posted) != 1 || accounts.calls != lost+1 {
-				t.Errorf("%d replies lost: %+v, %v; %d calls, %d posted", lost, done, err, accounts.calls, len(accounts.posted))
-			}
-			if e := w.entries(); len(e) != 3 || e[0].What != "usage.adjust.posted" {
-				t.Errorf("%+v", e)
-			}
-		})
-	}
-}
-
-// numberedAccounts post a correction once for its id, as Redis does, and lose the first replies.
-type numberedAccounts struct {
-	*limit.Memory
-	lost, calls int
-	posted      map[string]limit.Adjustment
-}
-
-func (n *numberedAccounts) Adjust(ctx context.Context, c limit.Correction) (limit.Adjustment, error) {
-	n.calls++
-	done, again := n.posted[c.ID]
-	if !again {
-		var err error
-		if done, err = n.Memory.Adjust(ctx, c); err != nil {
-			return done, err
-		}
-		n.posted[c.ID] = done
-	}
-	if n.calls <= n.lost {
-		return limit.Adjustment{}, errors.New("lost")
-	}
-	return done, nil
 }
 
 // TestAClientThatLeaves does not leave the outcome of its correction open.
@@ -388,34 +344,6 @@ func TestADirectoryThatIsAway(t *testing.T) {
 		w.refused(err, teams.CodeAway, "")
 		if strings.Contains(err.Error(), "secret") {
 			w.Errorf("shows the cause: %v", err)
-		}
-	})
-}
-
-// TestAFormThatIsSentTwiceOrdersOnce, as after a double click: its corrections and raises have one id. Another order of it counts.
-func TestAFormThatIsSentTwiceOrdersOnce(t *testing.T) {
-	worlds(t, func(w *world) {
-		w.create("maps", "")
-		a := operator
-		a.Reason = "counted twice"
-		for _, tt := range []struct {
-			once, delta string
-			day         int64
-		}{{"one", "5", 5}, {"one", "5", 5}, {"one", "6", 11}, {"two", "5", 16}, {"", "5", 21}, {"", "5", 26}} {
-			if done, err := w.Adjust(w.Context(), a, "maps", Correction{Unit: unit.NameTokens, Delta: tt.delta, Once: tt.once}); err != nil ||
-				done.Day != tt.day {
-				w.Errorf("%q %s: the day has %d, %v, want %d", tt.once, tt.delta, done.Day, err, tt.day)
-			}
-		}
-		for _, tt := range []struct {
-			once, amount string
-			raises       int
-		}{{"one", "5", 1}, {"one", "5", 1}, {"one", "6", 2}, {"two", "5", 3}, {"", "5", 4}, {"", "5", 5}} {
-			made, err := w.Registry.Raises.Add(w.Context(), a, "search",
-				teams.RaiseOrder{Unit: unit.NameImages, Period: teams.PeriodDay, Amount: tt.amount, Once: tt.once})
-			if ids := strings.Fields(w.raisesOf()); err != nil || len(ids) != tt.raises || len(made.ID) != 12 || !slices.Contains(ids, made.ID) {
-				w.Errorf("%q %s: %q of %q, %v, want %d", tt.once, tt.amount, made.ID, ids, err, tt.raises)
-			}
 		}
 	})
 }

@@ -26,7 +26,8 @@ func (r Raises) List(ctx context.Context, p access.Person, team string) ([]teams
 	return slices.DeleteFunc(list, func(r teams.Raise) bool { return r.Team != team }), nil
 }
 
-// Add raises a quota of a team, and returns the raise. The actor's reason becomes the raise's.
+// Add raises a quota of a team, and returns the raise. The actor's reason becomes the raise's. A form that is sent again gets
+// [ErrAgain].
 func (r Raises) Add(ctx context.Context, a access.Actor, id string, order teams.RaiseOrder) (made teams.Raise, err error) {
 	if err := r.registry.seen(ctx, a, id, a.Changes()); err != nil {
 		return made, err
@@ -51,8 +52,8 @@ func (r Raises) Add(ctx context.Context, a access.Actor, id string, order teams.
 	if made, err = order.Raise(id, team, r.registry.Now()); err == nil {
 		err = r.commit(ctx, a, teams.AddRaise{Raise: made})
 	}
-	if errors.Is(err, teams.ErrMade) { // the form was sent twice
-		err = nil
+	if errors.Is(err, teams.ErrMade) {
+		err = ErrAgain
 	}
 	return made, err
 }

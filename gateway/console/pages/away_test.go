@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/gateway/console"
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
@@ -96,6 +97,36 @@ func TestAFormThatMayHaveBeenCountedCountsOnce(t *testing.T) {
 		Get("once") == second.Get("once") {
 		t.Error("two pages have one order")
 	}
+}
+
+// TestAFormThatWasSentBeforeSaysSo, as after the browser's way back, where it has its old order: it is not counted again.
+func TestAFormThatWasSentBeforeSaysSo(t *testing.T) {
+	deps := day(12).deps()
+	deps.Teams, deps.Raises = before{deps.Teams}, raisedBefore{}
+	h := as(pages.New(deps), operator)
+	for _, path := range []string{"/teams/search/adjust", "/teams/search/raises"} {
+		w := post(t, h, path, url.Values{"once": {"one"}, "delta": {"5"}})
+		if w.Code != http.StatusSeeOther {
+			t.Fatalf("%s: %d", path, w.Code)
+		}
+		if text := textOf(parse(t, get(t, h, w.Header().Get("Location")))); !strings.Contains(text, "This form was sent before, and counted once.") {
+			t.Errorf("%s: %s", path, text)
+		}
+	}
+}
+
+// before are teams whose corrections were posted, raisedBefore the raises that were made.
+type (
+	before       struct{ pages.Teams }
+	raisedBefore struct{ pages.Raises }
+)
+
+func (before) Adjust(context.Context, access.Actor, string, console.Correction) (limit.Adjustment, error) {
+	return limit.Adjustment{}, console.ErrAgain
+}
+
+func (raisedBefore) Add(context.Context, access.Actor, string, teams.RaiseOrder) (teams.Raise, error) {
+	return teams.Raise{}, console.ErrAgain
 }
 
 // TestAPageThatIsAwaySaysWhich: a heading alone could be any page's.

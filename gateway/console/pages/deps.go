@@ -45,6 +45,7 @@ type Teams interface {
 	Replace(ctx context.Context, a access.Actor, team teams.Spec, ifMatch string) (teams.Spec, error)
 	// Delete MUST mark a team for removal once it has no open work.
 	Delete(ctx context.Context, a access.Actor, id, ifMatch string) (teams.Spec, error)
+	// Adjust MUST correct once for what one form orders, and return [console.ErrAgain] the next time.
 	Adjust(ctx context.Context, a access.Actor, id string, by console.Correction) (limit.Adjustment, error)
 	// Mint makes a key. It MUST refuse with [teams.CodeLost] if the team's ETag is not in ifMatch, so that a form sent twice makes one key.
 	Mint(ctx context.Context, a access.Actor, team, ifMatch string, order teams.KeyOrder) (teams.NewKey, error)
@@ -59,6 +60,7 @@ type Teams interface {
 
 // Raises raise quotas for a while. [console.Raises] implements it.
 type Raises interface {
+	// Add MUST raise once for what one form orders, and return [console.ErrAgain] the next time.
 	Add(ctx context.Context, a access.Actor, team string, order teams.RaiseOrder) (teams.Raise, error)
 	End(ctx context.Context, a access.Actor, team, raise string) error
 }

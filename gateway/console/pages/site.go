@@ -213,6 +213,7 @@ var done = map[string]string{
 	"enabled":  "The team was enabled. Its keys work again.",
 	"removing": "The team is removed within seconds once none of its requests and tasks is open.",
 	"adjusted": "The usage was corrected. The audit has your reason.",
+	"again":    "This form was sent before, and counted once. To order the same again, fill it in anew.",
 	"raised":   "The limit was raised. It is in force on every replica within 2 seconds, and ends by itself.",
 	"lowered":  "The raise has ended. The limit is lower on every replica within 2 seconds.",
 	"unkeyed":  "The key was removed. It no longer works.",

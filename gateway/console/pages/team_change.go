@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -23,6 +24,9 @@ func own(err error) *fault {
 // after shows a team's page again, with the change or its fault.
 func (s teamPages) after(r *http.Request, p access.Person, form, what string, err error) (view, error) {
 	team := r.PathValue("team")
+	if errors.Is(err, console.ErrAgain) {
+		what, err = "again", nil
+	}
 	if err == nil {
 		return view{to: "/teams/" + url.PathEscape(team) + "?done=" + what}, nil
 	}
