@@ -30,10 +30,74 @@ func TestAFormThatIsSavedUnchangedChangesNothing(t *testing.T) {
 		if err := json.Unmarshal([]byte(document), &members); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(sorted(t, document), text(t, saved(filled(members)).Members(members))); diff != "" {
+		if diff := cmp.Diff(sorted(t, document), text(t, saved(filled(members), Team()).Members(members))); diff != "" {
 			t.Error(diff)
 		}
 	}
+}
+
+// TestAKeysFormThatIsSavedUnchangedChangesNothing, whether the key is made with it or changed by it.
+func TestAKeysFormThatIsSavedUnchangedChangesNothing(t *testing.T) {
+	for _, document := range []string{
+		`{}`,
+		`{"rates":{"requests":"none"}}`,
+		`{"rates":{"requests":"none","tokens":{"per":"10s","limit":5,"burst":9}},"quotas":{"images":{"day":"none","month":0}},"concurrent":4}`,
+		`{"models":["llm-*"],"quotas":{"spend":{"day":1.25}},"concurrent":"none"}`,
+	} {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(document), &members); err != nil {
+			t.Fatal(err)
+		}
+		form := Key()
+		form.Fill(members)
+		form = saved(form, Key())
+		if diff := cmp.Diff(sorted(t, document), text(t, form.Members(nil))); diff != "" {
+			t.Errorf("as a new key's: %s", diff)
+		}
+		changed := merged(t, document, form.Change())
+		if diff := cmp.Diff(sorted(t, document), sorted(t, changed)); diff != "" {
+			t.Errorf("as a change: %s", diff)
+		}
+	}
+}
+
+// TestAKeysRateIsChangedFromNoneAndTo.
+func TestAKeysRateIsChangedFromNoneAndTo(t *testing.T) {
+	const limited, none = `{"rates":{"requests":{"burst":9,"limit":5,"per":"10s"}}}`, `{"rates":{"requests":"none"}}`
+	for _, tt := range []struct{ was, typed, want string }{
+		{limited, "none", none}, {none, "5", `{"rates":{"requests":{"limit":5,"per":"1m"}}}`}, {none, "", `{}`},
+	} {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(tt.was), &members); err != nil {
+			t.Fatal(err)
+		}
+		form := Key()
+		form.Fill(members)
+		values := url.Values{}
+		form.Each(func(f *Field) { values.Set(f.Name, f.Value) })
+		values.Set("rates.requests.limit", tt.typed)
+		form.Typed(values)
+		if got := sorted(t, merged(t, tt.was, form.Change())); got != sorted(t, tt.want) {
+			t.Errorf("%s with %q is %s, want %s", tt.was, tt.typed, got, tt.want)
+		}
+	}
+}
+
+// merged is the document of a key's limits after a change.
+func merged(t *testing.T, document string, change []byte) string {
+	t.Helper()
+	key := `{"id":"aaaaaaaaaaaa","sha256":"` + strings.Repeat("ab", 32) + `",` + document[1:]
+	d, err := teams.ReadDocument([]byte(`{"version":1,"teams":[{"id":"search","keys":[` + strings.Replace(key, ",}", "}", 1) + `]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, _, err = teams.Apply(d, teams.ChangeKey{Team: "search", Key: "aaaaaaaaaaaa", IfMatch: "*", Members: change}); err != nil {
+		t.Fatalf("%s: %v", change, err)
+	}
+	if d.Teams[0].Keys[0].Members == nil {
+		return "{}"
+	}
+	return text(t, d.Teams[0].Keys[0].Members)
 }
 
 // filled is a team's form with its members, and with defaults that restrict.
@@ -49,8 +113,8 @@ func filled(members map[string]json.RawMessage) Form {
 	return form
 }
 
-// saved is the form as its page submits it.
-func saved(shown Form) Form {
+// saved is a form as its page submits it, read into an empty one.
+func saved(shown, form Form) Form {
 	values := url.Values{}
 	shown.Each(func(f *Field) {
 		switch {
@@ -61,7 +125,6 @@ func saved(shown Form) Form {
 			values.Set(f.Name, strings.ReplaceAll(f.Value, "\n", "\r\n"))
 		}
 	})
-	form := Team()
 	form.Typed(values)
 	return form
 }

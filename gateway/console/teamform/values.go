@@ -2,6 +2,7 @@ package teamform
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -103,21 +104,13 @@ func (all Form) Members(kept map[string]json.RawMessage) map[string]json.RawMess
 // Change encodes the form as a merge patch. An empty field is null, which removes the member.
 func (all Form) Change() []byte {
 	members := map[string]any{}
-	all.Each(func(f *Field) {
-		to, path := members, strings.Split(f.Name, ".")
-		for _, name := range path[:len(path)-1] {
-			below, ok := to[name].(map[string]any)
-			if !ok {
-				below = map[string]any{}
-				to[name] = below
-			}
-			to = below
-		}
-		to[path[len(path)-1]] = parsed(f)
-	})
+	all.Each(func(f *Field) { put(members, strings.Split(f.Name, "."), cmp.Or(parsed(f), any(removed))) })
 	text, _ := json.Marshal(members) // cannot fail
 	return text
 }
+
+// removed is the null of a merge patch.
+var removed = json.RawMessage("null")
 
 // parsed returns the value of a field; nil: it is empty.
 func parsed(f *Field) any {
