@@ -80,6 +80,16 @@ func TestARefusedRaise(t *testing.T) {
 	}
 }
 
+// TestARefusedRaiseOfNoLimitSaysSo: the limit may have gone since the page was opened, and with it the form.
+func TestARefusedRaiseOfNoLimitSaysSo(t *testing.T) {
+	g := day(12)
+	g.refuse = &teams.Problem{Code: teams.CodeConflict, Field: "period", Text: "the team has no quota of tokens a month"}
+	w := post(t, g.handler(operator), "/teams/search/raises", url.Values{"unit": {"tokens"}, "period": {"month"}, "amount": {"5"}})
+	if text := textOf(parse(t, w)); w.Code != http.StatusConflict || strings.Count(text, "The team has no quota of tokens a month.") != 1 {
+		t.Errorf("%d: %s", w.Code, text)
+	}
+}
+
 // TestThePageAfterAChangeWaitsUntilItIsInForce, and no other page does.
 func TestThePageAfterAChangeWaitsUntilItIsInForce(t *testing.T) {
 	g, waited := day(12), 0

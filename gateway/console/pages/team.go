@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -93,6 +94,10 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 		if c.Limit > 0 { // 0: no limit
 			v.Limits = append(v.Limits, c)
 		}
+	}
+	if about != nil && strings.HasPrefix(about.form, "raise-") && // its limit may be gone
+		!slices.ContainsFunc(v.Limits, func(l limitRow) bool { return about.Under(l.Form) }) {
+		about.form = "raises"
 	}
 	v.Tags, v.MoreTags = partRows(f.Tags, v.At, s.Currency().Word)
 	v.KeyRows, _ = partRows(f.KeyLimits, v.At, s.Currency().Word)
