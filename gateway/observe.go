@@ -83,12 +83,12 @@ func (g *Gateway) answer(w *reply, r *http.Request, refused *refusal.Refusal) {
 func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 	p := recover()
 	inOrder := p == nil
-	defer g.record(w, r, s) // whatever the end of the answer does
+	defer record(g, w, r, s) // whatever the end of the answer does
 	if p != nil && p != http.ErrAbortHandler {
 		p = g.recovered(w, r, p)
 	}
 	if w.front != nil {
-		p = g.endFront(w, r, p)
+		p = endFront(g, w, r, p)
 	}
 	if p != nil {
 		panic(p)
@@ -97,7 +97,7 @@ func (g *Gateway) finish(w *reply, r *http.Request, s *requestState) {
 }
 
 // endFront ends the answer of a front after a panic with p. If the end itself panics, the client gets an error, or a cut.
-func (g *Gateway) endFront(w *reply, r *http.Request, p any) (after any) {
+func endFront(g *Gateway, w *reply, r *http.Request, p any) (after any) {
 	defer func() {
 		if lost := recover(); lost != nil {
 			if after = g.recovered(w, r, lost); after == nil {
@@ -109,7 +109,7 @@ func (g *Gateway) endFront(w *reply, r *http.Request, p any) (after any) {
 }
 
 // record frees what a request holds, and writes its Record.
-func (g *Gateway) record(w *reply, r *http.Request, s *requestState) {
+func record(g *Gateway, w *reply, r *http.Request, s *requestState) {
 	defer g.deps.Record(&s.Record)
 	defer releaseBody(g.inspection.buffers, s)
 	if s.Key != "" && broken(s.Refusal) {

@@ -4,7 +4,8 @@
 // why each of them refuses. It does no I/O itself, and knows no HTTP.
 //
 // It promises that an account without room, too small for the request for ever, or of unknown room is skipped while another may have
-// room; that a request is told to wait no longer than until an account of unknown room is asked again; and that a request is counted with the account on which it is held, and with no other, whatever becomes of the search.
+// room; that a request is told to wait no longer than until an account of unknown room is asked again; and that a request is counted with
+// the account on which it is held, and with no other, whatever becomes of the search.
 package placement
 
 import (

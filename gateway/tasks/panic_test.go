@@ -86,7 +86,8 @@ func TestAnEndThatPanicsIsChargedLater(t *testing.T) {
 						Cover: func(text string) string { return text }, Shown: func(account string) string { return account },
 						Ended: func(string, *telemetry.Task) { at("the report") },
 						Query: func(*cache.Claim, Origin) (Reply, error) {
-							return Reply{Status: http.StatusOK, Body: []byte(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"},"usage":{"image_count":1}}`)}, nil
+							return Reply{Status: http.StatusOK, Body: []byte(`{"output":{"task_id":"t1","task_status":"SUCCEEDED"},` +
+								`"usage":{"image_count":1}}`)}, nil
 						},
 						Charge: func(_ context.Context, c *limit.Charge) {
 							at("the charge")

@@ -206,7 +206,8 @@ func TestARestoredTaskHasItsLeaseAndAccount(t *testing.T) {
 		}
 		s, err := other.Look(t.Context(), team)
 		must(err)
-		if s.Used[2*limit.Images] != used || s.Held[2*limit.Images] != held || s.Tasks != tasks || len(own.teams.Get(team.ID).ids()) != int(tasks) {
+		if s.Used[2*limit.Images] != used || s.Held[2*limit.Images] != held || s.Tasks != tasks ||
+			len(own.teams.Get(team.ID).ids()) != int(tasks) {
 			t.Errorf("%s: %d images are used, %d held by %d open tasks, the owner knows %v; want %d, %d and %d", about, s.Used[2*limit.Images],
 				s.Held[2*limit.Images], s.Tasks, own.teams.Get(team.ID).ids(), used, held, tasks)
 		}
