@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"sluice/cache"
@@ -176,43 +175,6 @@ func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) er
 		return client.EvictionFault()
 	}}, {Name: "currency", Needed: true, State: shared.Store.MoneyFault}}
 	return nil
-}
-
-const (
-	settleFor = 5 * time.Second // bounds the time to post pending charges when the process ends
-	noteFor   = 3 * time.Second // the same for pending claims, and for the last requests: charges need none of what these leave
-)
-
-// close posts pending charges, then pending claims and the last requests, and logs what could not be posted.
-func (k *kept) close(log *slog.Logger) {
-	k.closeBalances(log)
-	ctx, cancel := context.WithTimeout(context.Background(), noteFor)
-	defer cancel()
-	var noting sync.WaitGroup
-	noting.Go(func() {
-		if err := k.collector.Close(ctx); err != nil {
-			log.Warn("recent", "error", "the last requests and their counts could not be posted to Redis")
-		}
-	})
-	if tasks, ok := k.claims.(*cache.Redis); ok {
-		_ = tasks.Maintain(ctx) // Unwritten counts the failures
-		if n := tasks.Unwritten(); n > 0 {
-			log.Error("tasks", "error", fmt.Sprintf("%d claims, answers or outcomes could not be written to Redis and are lost", n))
-		}
-	}
-	noting.Wait()
-	if k.redis != nil {
-		_ = k.redis.Close()
-	}
-}
-
-// closeBalances posts pending charges.
-func (k *kept) closeBalances(log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), settleFor)
-	defer cancel()
-	if err := k.balances.Close(ctx); err != nil {
-		log.Error("accounts", "error", err.Error())
-	}
 }
 
 // openHolds returns the number of open holds and the age of the oldest, as last counted.
