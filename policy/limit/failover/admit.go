@@ -199,11 +199,13 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 	st := s.lastKnown(h.Team.ID, now)
 	b.spentInto(&st)
 	covered := b.covers(l, limit.StockOf(&small.Amounts, h.Task), t, st.Date.Day, now)
-	if !covered && !t.Shadow {
+	if !t.Shadow && (!covered || b.lowered(l, t)) {
 		if v := st.Judge(t, &small); v.Held == nil { // the quota itself is used up
 			return v, nil
 		}
-		return limit.Verdict{}, fmt.Errorf("this process's allowance does not suffice without Redis: %w", cause)
+		if !covered {
+			return limit.Verdict{}, fmt.Errorf("this process's allowance does not suffice without Redis: %w", cause)
+		}
 	}
 	v := s.rates.Admit(h, t, &st, covered)
 	if v.Held != nil {

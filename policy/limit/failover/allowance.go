@@ -96,6 +96,22 @@ func (a *allowance) lend(want limit.Stock) loan {
 	return loan{a, redisstore.Loan{Name: a.field, Most: of}}
 }
 
+// lowered reports whether a limit is lower now than when the loan's allowance was set aside as a part of it.
+func (b *books) lowered(l *loan, now *limit.Terms) bool {
+	b.mu.Lock() // a renewal may set the allowance's terms
+	defer b.mu.Unlock()
+	if l.from == nil {
+		return false
+	}
+	was, below := l.from.terms, func(n, m int64) bool { return n != limit.None && (m == limit.None || n < m) }
+	for q, most := range now.Quotas {
+		if below(most, was.Quotas[q]) {
+			return true
+		}
+	}
+	return below(now.Tasks, was.Tasks)
+}
+
 // end ends a loan of which an amount was taken.
 func (l *loan) end(took limit.Stock) {
 	if l.from != nil {
