@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"sluice/policy/limit"
 )
 
 // errorFrame is a frame of the service that reports an error.
@@ -92,3 +95,57 @@ func (w *fragileWriter) Write(p []byte) (int, error) {
 }
 
 func (w *fragileWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// stayingOpen is a service that streams these frames and then nothing: it leaves its answer open.
+func stayingOpen(frames ...string) func(*plan) {
+	return func(p *plan) {
+		service := fallingSilent(frames...)
+		idle := p.config.IdleTimeout
+		service(p)
+		p.config.IdleTimeout = idle
+	}
+}
+
+// The error of a stream of which the client has nothing yet is sent at once, also if the service leaves its answer open: no library waits
+// for the end, on the same connection or another. What the error counts is charged, and an answer that is or may be charged is not repeated.
+func TestFrontStreamsThatFailFirstAreAnsweredAtOnce(t *testing.T) {
+	const usage = `,"usage":{"input_tokens":9000,"output_tokens":1}`
+	begun := strings.Replace(nativeFrame("", "null"), "]}}", "]}"+usage+"}", 1)
+	counts := strings.Replace(errorFrame("500", "Odd"), "}\n", usage+"}\n", 1)
+	for about, c := range map[string]struct {
+		frames []string
+		status int
+		final  bool
+		tokens int64 // that are charged; negative: an estimate
+	}{
+		"a refusal":                       {[]string{errorFrame("429", "Throttling.RateQuota")}, 429, false, 0},
+		"an error that counts nothing":    {[]string{errorFrame("500", "Odd")}, 500, false, 0},
+		"an error that counts":            {[]string{counts}, 500, true, 9001},
+		"an error after a frame's counts": {[]string{begun, errorFrame("500", "Odd")}, 500, true, 9001},
+		"a frame that cannot be read":     {[]string{"data:{\n\n"}, 502, true, -1},
+		"one after a frame's counts":      {[]string{begun, "data:{\n\n"}, 502, true, 9001},
+	} {
+		for _, path := range []string{frontChats, frontResponses, frontMessages} {
+			t.Run(about+" "+path, func(t *testing.T) {
+				t.Parallel()
+				h := fronted(t, stayingOpen(c.frames...))
+				h.gateway.SetDrainTime(500 * time.Millisecond)
+				body := map[string]string{frontChats: frontChat, frontResponses: frontResponse, frontMessages: frontMessage}[path]
+				for n := range 2 { // the second on the connection of the first
+					begun := time.Now()
+					got := h.ask("POST", path, strings.Replace(body, "{", `{"stream":true,`, 1))
+					if final := got.header.Get("X-Should-Retry") == "false"; got.status != c.status || got.err != nil || final != c.final ||
+						!strings.Contains(got.body, `"error"`) || time.Since(begun) > 15*time.Second {
+						t.Errorf("%d %v %v after %v: %s", got.status, got.header, got.err, time.Since(begun), got.body)
+					}
+					record := h.records.await(t, n+1)[n]
+					tokens := record.Cost.Amounts[limit.Tokens]
+					if record.Status != c.status || record.BytesOut != int64(len(got.body)) || record.Refusal != "" ||
+						c.tokens >= 0 && tokens != c.tokens {
+						t.Errorf("record %+v", record)
+					}
+				}
+			})
+		}
+	}
+}

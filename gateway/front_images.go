@@ -210,18 +210,17 @@ func (w *reply) translate(r *http.Request, routes *routes) {
 	}
 	w.front = dialect.NewWriter(w.ResponseWriter, w.state.ID, form)
 	w.front.Counted = func() bool { return counted(w.state) }
+	w.front.Told = func() { w.state.exchange.Said = true }
 	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
 }
 
 // counted reports whether the service has counted work for a request that is not remembered, in the answer so far.
 func counted(s *requestState) bool {
-	read := &s.reading
+	read := s.reading
 	if s.meter != nil {
-		read = new(s.meter.End())
+		read = s.meter.End()
 	}
-	tokens, _ := read.Usage.Tokens()
-	images, _ := read.Images()
-	return s.repeats == nil && tokens+images > 0
+	return s.repeats == nil && read.Counts()
 }
 
 // takeBack drops the answer so that another can replace it. It reports false if a byte of the answer has left.

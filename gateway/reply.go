@@ -131,17 +131,8 @@ func (w *reply) passFirst(p []byte) (n int, err error) {
 			err = w.control.Flush()
 		}
 	})
-	w.begins = w.holdsBack()
+	w.begins = dialect.HoldsBack(w.front)
 	return n, err
-}
-
-// holdsBack reports whether the header is not sent yet, because a front may still change the answer.
-func (w *reply) holdsBack() bool {
-	if w.front == nil {
-		return false
-	}
-	status, _ := w.front.Sent()
-	return status == 0
 }
 
 // FlushError flushes, and notes that the client left.
@@ -150,7 +141,7 @@ func (w *reply) FlushError() error {
 	defer w.flushes.Unlock()
 	before := w.bounds.now()
 	w.extendDeadline(before)
-	w.begins = w.begins && w.holdsBack()
+	w.begins = w.begins && dialect.HoldsBack(w.front)
 	err := w.control.Flush()
 	w.written()
 	w.writing += w.bounds.now().Sub(before)
@@ -168,7 +159,7 @@ func ping(w *reply) {
 }
 
 func (w *reply) note(err error) {
-	if err != nil && w.failed == nil {
+	if err != nil && err != dialect.ErrAnswered && w.failed == nil { //nolint:errorlint // it is never wrapped
 		w.failed = err
 	}
 }

@@ -13,6 +13,7 @@ type Refusal struct {
 	Code    string // the service's; empty: none
 	Message string
 	Param   string // the faulty member of the client's request; empty: none
+	Told    bool   // the service says so: its answer has nothing more to say
 }
 
 func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
@@ -37,7 +38,7 @@ func Unreadable() *Refusal {
 // ReadRefusal reads the service's error {"code","message","request_id"}, answered with this status. If the body has another form,
 // the Refusal has only the status.
 func ReadRefusal(status int, body []byte) *Refusal {
-	r := &Refusal{Status: status, Message: fmt.Sprintf("The service answered with status %d.", status)}
+	r := &Refusal{Status: status, Told: true, Message: fmt.Sprintf("The service answered with status %d.", status)}
 	native, ok := ReadObject(body)
 	if !ok {
 		return r

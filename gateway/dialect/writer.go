@@ -34,6 +34,8 @@ type Writer struct {
 	Final bool
 	// Counted reports whether the service has counted work, which a repeat after its error would pay again; nil: it has not.
 	Counted func() bool
+	// Told is called when a stream has reported its error, before anything of it was sent, and has nothing more to say; nil: nobody asks.
+	Told func()
 	// Memory is the budget for an answer of more than 4 MiB that is no stream; nil: there is always memory.
 	Memory Memory
 	// Whole translates an answer that is no chat; nil: others translate it, or it is in the client's form already.
@@ -50,7 +52,7 @@ type Writer struct {
 	status int                  // 0: no answer has begun
 	stream *conversation.Stream // nil: the answer is not a stream
 	memory *conversation.Stream // for it
-	failed error                // of the stream, before anything of it was sent: End writes it
+	failed error                // of the stream, before anything of it was sent
 }
 
 // NewWriter makes the Writer of one request. id is the request's.
@@ -90,12 +92,11 @@ func (w *Writer) BlameMember(name string) { w.param = name }
 // Sent returns the status and the bytes of the body that were sent; 0 if nothing was.
 func (w *Writer) Sent() (status int, bytes int64) { return w.client.status, w.client.bytes }
 
+// HoldsBack reports whether a Writer may still change the answer, and so has not sent its header. A nil Writer holds nothing back.
+func HoldsBack(w *Writer) bool { return w != nil && w.client.status == 0 }
+
 // Lost reports whether there was no memory for the answer. [Writer.TakeBack] makes room for an error in its place.
 func (w *Writer) Lost() bool { return w.held.lost }
-
-// Failed reports whether a Writer's stream failed before anything of it was sent. [Writer.End] writes the error: only the end of the
-// service's answer shows whether it is Final.
-func Failed(w *Writer) bool { return w.failed != nil }
 
 // TakeBack drops an answer that was held, so that another can be written in its place. It reports false if a part was sent.
 func (w *Writer) TakeBack() bool {
@@ -152,11 +153,14 @@ func (w *Writer) Write(p []byte) (int, error) {
 	case w.pass:
 		err = w.client.body(p)
 	case w.failed != nil:
+		err = ErrAnswered
 	case w.stream != nil:
 		w.held.borrow()
 		defer w.held.giveBack()
 		if w.held.out, w.failed = w.stream.Append(w.held.out, p); w.failed == nil {
 			err = w.chunks()
+		} else {
+			err = w.fail()
 		}
 	default:
 		w.held.add(p, w.Memory)
@@ -182,10 +186,8 @@ func (w *Writer) chunks() error {
 // End writes what was held. Call it only if the answer ended in order.
 func (w *Writer) End() (err error) {
 	switch {
-	case w.pass, w.status == 0:
+	case w.pass, w.status == 0, w.failed != nil:
 		return nil
-	case w.failed != nil:
-		return w.chunks()
 	case w.stream != nil:
 		w.held.borrow()
 	}
@@ -212,31 +214,6 @@ func (w *Writer) End() (err error) {
 		return w.refuse(err)
 	}
 	return w.whole(w.status, w.held.out)
-}
-
-// Cut sends the whole events of a stream that broke off, and an error as its last event. shown is false for any other answer, which has
-// no place for an error: its connection must be cut.
-func (w *Writer) Cut(why *conversation.Refusal) (shown bool, err error) {
-	if w.stream == nil || w.client.status == 0 {
-		return false, nil
-	}
-	w.held.borrow()
-	defer w.held.giveBack()
-	if w.held.out, err = w.stream.Cut(w.held.out, why); err == nil {
-		err = w.chunks()
-	}
-	return err == nil, err
-}
-
-// Ping sends a ping on a Writer's stream, if the stream has begun and the form has a ping.
-func Ping(w *Writer) error {
-	if w.form.Ping == "" || w.stream == nil || w.client.status == 0 {
-		return nil
-	}
-	if err := w.client.body([]byte(w.form.Ping)); err != nil {
-		return err
-	}
-	return w.client.flush()
 }
 
 // refuse writes an error.

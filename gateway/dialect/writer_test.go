@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -148,4 +149,23 @@ func answering(t *testing.T) conversation.Dialect {
 		t.Fatal(err)
 	}
 	return r.Dialect
+}
+
+// The error of a stream that has failed is the client's whole answer: it is flushed, and nothing follows it.
+func TestNothingFollowsTheErrorOfAStream(t *testing.T) {
+	for frame, told := range map[string]bool{"event:error\n:HTTP_STATUS/500\ndata:{\"code\":\"a\"}\n\n": true, "data:{\n\n": false} {
+		w, under := chatting(t)
+		w.form.Ping = "event: ping\n\n"
+		heard := false
+		w.Told = func() { heard = true }
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		_, first := w.Write([]byte(frame))
+		answer, flushed := under.Body.String(), under.Flushed
+		_, second := w.Write([]byte(wordFrame))
+		if !errors.Is(first, ErrAnswered) || !errors.Is(second, ErrAnswered) || Ping(w) != nil || w.End() != nil || !flushed ||
+			under.Body.String() != answer || !Failed(w) || heard != told || (under.Header().Get("X-Should-Retry") == "") != told {
+			t.Errorf("%q: %v, %v, flushed %t, told %t, %v %s", frame, first, second, flushed, heard, under.Header(), under.Body)
+		}
+	}
 }

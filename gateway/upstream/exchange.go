@@ -10,8 +10,12 @@ import (
 	"time"
 )
 
-// drainBytes bounds how much is read of an answer whose client has left.
-const drainBytes = 8 << 20
+const (
+	// drainBytes bounds how much is read of an answer whose client has left.
+	drainBytes = 8 << 20
+	// saidTime bounds how long the end of an answer is awaited that has nothing more to say, so that its connection can be used again.
+	saidTime = time.Second
+)
 
 // body is an answer's body. Reading has a bound on silence. When the client has left, the rest is read and dropped, because the
 // usage is at the end of the answer and must be charged.
@@ -129,6 +133,9 @@ func (b *body) Close() error {
 		if b.limit.IsZero() {
 			b.limit = time.Now().Add(b.conn.pool.config.DrainTime)
 		}
+		if most := time.Now().Add(saidTime); b.exchange.Said && most.Before(b.limit) {
+			b.limit = most
+		}
 		_, _ = io.CopyN(io.Discard, b, drainBytes)
 	}
 	b.abandon()
@@ -162,6 +169,7 @@ type Exchange struct {
 	Uncut    bool            // the answer is read to its end even if the client has left
 	Limit    time.Duration   // bounds the whole exchange, connecting and the body included; 0: as the Client does, and the body not at all
 	Listener Listener
+	Said     bool   // set inside the answer: the rest of it says nothing more, and is awaited only for a moment
 	Pulse    func() // called after each Config.PulseTime of silence inside the answer, by the goroutine that reads it; may be nil
 
 	// Set by the exchange.

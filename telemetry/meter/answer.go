@@ -221,6 +221,13 @@ func (r *Reading) Images() (int64, bool) {
 	return int64(r.ImageCount), r.ImageCount > 0
 }
 
+// Counts reports whether the service has counted tokens or pictures.
+func (r *Reading) Counts() bool {
+	tokens, _ := r.Usage.Tokens()
+	images, _ := r.Images()
+	return tokens+images > 0
+}
+
 // reading returns the facts of the answer so far, except Closed and Complete.
 func (a *answer) reading() Reading {
 	r := a.Reading

@@ -1,0 +1,55 @@
+package dialect
+
+import (
+	"errors"
+
+	"sluice/gateway/conversation"
+)
+
+// ErrAnswered is returned by [Writer.Write] when the stream has failed and the client has its whole answer, the error: the service may
+// leave its own answer open.
+var ErrAnswered = errors.New("the client has its answer")
+
+// Failed reports whether a Writer's stream failed before anything of it was sent. The client has the error.
+func Failed(w *Writer) bool { return w.failed != nil }
+
+// fail writes the error of a stream that has not ended. What an answer costs that cannot be read is known only at its end.
+func (w *Writer) fail() error {
+	if refused, ok := errors.AsType[*conversation.Refusal](w.failed); !ok || !refused.Told {
+		w.Final = true
+	} else if w.Told != nil {
+		w.Told()
+	}
+	if err := w.chunks(); err != nil {
+		return err
+	}
+	if err := w.client.flush(); err != nil {
+		return err
+	}
+	return ErrAnswered
+}
+
+// Cut sends the whole events of a stream that broke off, and an error as its last event. shown is false for any other answer, which has
+// no place for an error: its connection must be cut.
+func (w *Writer) Cut(why *conversation.Refusal) (shown bool, err error) {
+	if w.stream == nil || w.client.status == 0 {
+		return false, nil
+	}
+	w.held.borrow()
+	defer w.held.giveBack()
+	if w.held.out, err = w.stream.Cut(w.held.out, why); err == nil {
+		err = w.chunks()
+	}
+	return err == nil, err
+}
+
+// Ping sends a ping on a Writer's stream, if the stream has begun and the form has a ping.
+func Ping(w *Writer) error {
+	if w.form.Ping == "" || w.stream == nil || w.client.status == 0 || w.failed != nil {
+		return nil
+	}
+	if err := w.client.body([]byte(w.form.Ping)); err != nil {
+		return err
+	}
+	return w.client.flush()
+}
