@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -53,9 +54,21 @@ func (c *console) showLogin(w http.ResponseWriter, r *http.Request, status int, 
 	c.show(w, r, status, "login", page)
 }
 
-// showUnsent says that a form was not sent, and keeps it.
+// A kept form makes a page that is several times as large, and costs whoever sends it nothing: a cookie of no session is refused soon.
+const (
+	mostKept    = 256 << 10 // bytes of a form that comes with a session's cookie, as of the pages' forms
+	mostKeptOut = 16 << 10  // without one, as after a logout in another tab
+)
+
+// showUnsent says that a form was not sent, and keeps it. A form that is too large leads to the login.
 func (c *console) showUnsent(w http.ResponseWriter, r *http.Request, code teams.Code, problem string) {
-	if r.ParseForm() != nil {
+	most := map[bool]int64{true: mostKept, false: mostKeptOut}[cookie(r, sessionCookie) != ""]
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	switch err, large := r.ParseForm(), (*http.MaxBytesError)(nil); {
+	case errors.As(err, &large):
+		http.Redirect(w, r, "/login", http.StatusSeeOther)
+		return
+	case err != nil:
 		refuse(w, r, teams.CodeInvalid, "The form cannot be read.")
 		return
 	}

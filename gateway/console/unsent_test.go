@@ -67,6 +67,27 @@ func TestAKeptFormLeadsToItsPage(t *testing.T) {
 	}
 }
 
+// TestALargeFormIsNotKept: its page would be larger still, for anybody.
+func TestALargeFormIsNotKept(t *testing.T) {
+	h := open(t, false)
+	ended, nobody := h.browser(t), h.browser(t)
+	ended.login(t)
+	if err := h.control.End(context.Background(), ended.cookie(t).Value); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		who   browser
+		bytes int
+		kept  bool
+	}{{ended, 200 << 10, true}, {ended, 300 << 10, false}, {nobody, 10 << 10, true}, {nobody, 20 << 10, false}} {
+		got := tt.who.send(t, "POST", "/teams", url.Values{"description": {strings.Repeat("x", tt.bytes)}})
+		if tt.kept && got.status != http.StatusUnauthorized ||
+			!tt.kept && (got.status != http.StatusSeeOther || got.location != "/login" || len(got.body) > 100) {
+			t.Errorf("%d bytes: %d to %q, %d bytes", tt.bytes, got.status, got.location, len(got.body))
+		}
+	}
+}
+
 // TestPagesWhileRedisIsAway: a form is kept, and whom the token let in sees no login page instead of the sessions.
 func TestPagesWhileRedisIsAway(t *testing.T) {
 	store := &maybe{Store: access.NewMemory(time.Now)}
