@@ -58,9 +58,7 @@ func (s keyPages) keyPage(r *http.Request, p access.Person, about *fault) (view,
 		ID: id, TeamID: team, Owner: t.Owner, Version: t.ETag(), At: s.Deps.Now(), LastUsed: t.Used[id], Error: about,
 		TeamOff: isOff(&t),
 	}
-	if at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == id }); at >= 0 {
-		v.Key = &t.Keys[at]
-	}
+	v.Key = keyOf(&t, id)
 	v.KeyFigures, err = s.Figures.Key(r.Context(), p, team, id)
 	if v.Coming = errors.Is(err, figures.ErrAbsent); err != nil && !v.Coming {
 		return view{}, err
@@ -76,7 +74,7 @@ func (s keyPages) keyPage(r *http.Request, p access.Person, about *fault) (view,
 		v.Form.Fill(v.Key.Members)
 	}
 	out := view{page: "key", title: "Key " + id, data: v, back: &crumb{team, "/teams/" + url.PathEscape(team)}}
-	out.undone = map[bool]string{true: "onkey", false: "offkey"}[v.Key != nil && v.Key.Disabled]
+	out.undone = undoneOfKey(&t, id, v.At)
 	if about != nil {
 		out.status = about.Status()
 	}
@@ -108,13 +106,28 @@ func (v *keyView) addUse(in unit.Currency) {
 	v.MoneyURL = "/money?" + url.Values{"team": {v.TeamID}, "by": {"key"}}.Encode()
 }
 
+// undoneOfKey returns the texts about a change of a key that its state does not fit.
+func undoneOfKey(t *teams.Spec, id string, now time.Time) []string {
+	switch k := keyOf(t, id); {
+	case k != nil && k.Disabled:
+		return []string{"onkey"}
+	case k == nil || stopped(t, k, now) != "":
+		return []string{"onkey", "offkey"}
+	}
+	return []string{"offkey"}
+}
+
 // after shows the page with the form of a key again: the key's or its team's.
 func (s keyPages) after(r *http.Request, p access.Person, form, what string, err error) (view, error) {
-	if r.PostFormValue("from") != "key" {
+	team, key := r.PathValue("team"), r.PathValue("key")
+	of := r.PostFormValue("from") == "key"
+	switch {
+	case err == nil && of:
+		return view{to: keyURL(team, key) + "?done=" + what}, nil
+	case err == nil:
+		return view{to: address("/teams/"+url.PathEscape(team), map[string]string{"done": what, "key": key})}, nil
+	case !of:
 		return s.teamPages.after(r, p, form, what, err)
-	}
-	if err == nil {
-		return view{to: keyURL(r.PathValue("team"), r.PathValue("key")) + "?done=" + what}, nil
 	}
 	about := own(err)
 	if about == nil {

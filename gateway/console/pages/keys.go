@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -18,7 +17,7 @@ type keyPages struct{ teamPages }
 // formOf returns the form of a key's own limits, if the person may change the key.
 func (s keyPages) formOf(r *http.Request, p access.Person) (v formView, members map[string]json.RawMessage, err error) {
 	t, err := s.Teams.Show(r.Context(), p, r.PathValue("team"))
-	at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == r.PathValue("key") })
+	key := keyOf(&t, r.PathValue("key"))
 	switch {
 	case err != nil:
 		return v, nil, err
@@ -26,12 +25,12 @@ func (s keyPages) formOf(r *http.Request, p access.Person) (v formView, members 
 		return v, nil, errForbidden
 	case t.Owner == teams.OwnerFile:
 		return v, nil, errOfFile
-	case at < 0:
+	case key == nil:
 		return v, nil, errAbsent
 	}
-	v = formView{ID: t.ID, Key: t.Keys[at].ID, Version: t.ETag(), Groups: teamform.Key()}
-	v.Groups.Fill(t.Keys[at].Members)
-	return v, t.Keys[at].Members, nil
+	v = formView{ID: t.ID, Key: key.ID, Version: t.ETag(), Groups: teamform.Key()}
+	v.Groups.Fill(key.Members)
+	return v, key.Members, nil
 }
 
 // edit shows the form with a key's own limits.
@@ -123,7 +122,8 @@ func (s keyPages) rotate(r *http.Request, p access.Person) (view, error) {
 func (s keyPages) mintedPage(r *http.Request, p access.Person, v mintedView) view {
 	t, _ := s.Teams.Show(r.Context(), p, v.Team) // after an error the examples have no model
 	t.ID = v.Team
-	v.OldOff = slices.ContainsFunc(t.Keys, func(k teams.Key) bool { return k.ID == v.Old && k.Disabled })
+	old := keyOf(&t, v.Old)
+	v.OldOff = old != nil && old.Disabled
 	v.Start = s.startOf(r, p, &t, v.ID)
 	return view{
 		page: "minted", liveURL: startURL(v.Team, v.ID), title: "New key of " + v.Team, status: http.StatusCreated, data: v,

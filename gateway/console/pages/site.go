@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ type view struct {
 	live    bool     // the page's block "live" is sent again whenever it changes
 	liveURL string   // of the page with the same block, if it is not this one
 	sources []string // further sources of pictures
-	undone  string   // a value of the query's done that the page's state does not fit
+	undone  []string // values of the query's done that the page's state does not fit
 	to      string   // the target of a redirect; empty: none
 	back    *crumb   // the page above; nil: none
 }
@@ -188,7 +189,7 @@ func newFrame(v view, r *http.Request, p access.Person, in unit.Currency) frame 
 	what := r.URL.Query().Get("done")
 	f := frame{
 		Title: v.title, Person: p, Role: roleName(p.Role), Currency: in.Word,
-		Done: map[bool]string{true: done[what]}[what != v.undone], Back: v.back, Data: v.data,
+		Done: map[bool]string{true: done[what]}[!slices.Contains(v.undone, what)], Back: v.back, Data: v.data,
 	}
 	if f.LiveURL = v.liveURL; v.live {
 		f.LiveURL = r.URL.RequestURI()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice/gateway/console/access"
 	"sluice/policy"
@@ -50,8 +51,8 @@ func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id st
 	}
 	if file := s.File(); file.Team(t.ID) != nil {
 		var own []policy.Pattern
-		if at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == id }); at >= 0 {
-			own = t.Keys[at].Models
+		if k := keyOf(t, id); k != nil {
+			own = k.Models
 		}
 		v.Model = teams.TextModel(file, file.Team(t.ID), own, limit.CalendarOf(s.Now()).Day)
 	}
@@ -64,6 +65,27 @@ func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id st
 
 // isOff reports whether a team is disabled, as one is that is being removed.
 func isOff(t *teams.Spec) bool { return t.Flag("disabled") || t.Flag("removing") }
+
+// keyOf returns a key of a team; nil: it has no such key.
+func keyOf(t *teams.Spec, id string) *teams.Key {
+	if at := slices.IndexFunc(t.Keys, func(k teams.Key) bool { return k.ID == id }); at >= 0 {
+		return &t.Keys[at]
+	}
+	return nil
+}
+
+// stopped says why a key of a team does not work; empty: it works. Nil: the key may not be there yet.
+func stopped(t *teams.Spec, k *teams.Key, now time.Time) string {
+	switch {
+	case isOff(t):
+		return "The team is disabled: none of its keys works."
+	case k != nil && k.Disabled:
+		return "The key is disabled: it does not work until it is enabled."
+	case k != nil && !k.Expires.IsZero() && !k.Expires.After(now):
+		return "The key has ended: it no longer works."
+	}
+	return ""
+}
 
 // snippets are requests for a short text in the most used forms. MODEL stays if no model is known. The key is in a variable, so that the
 // page that shows it has it once.

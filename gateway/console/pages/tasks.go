@@ -76,7 +76,7 @@ func (s *site) task(r *http.Request, p access.Person) (view, error) {
 		}
 	}
 	out := view{page: "task", title: "Task " + t.ID, live: t.Open, back: &crumb{"Tasks", "/tasks"}}
-	out.undone = map[bool]string{false: "canceled"}[t.Open]
+	out.undone = map[bool][]string{false: {"canceled"}}[t.Open]
 	for _, address := range t.Pictures {
 		if origin := originOf(address); origin != "" {
 			v.Pictures = append(v.Pictures, address)

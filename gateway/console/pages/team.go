@@ -123,7 +123,11 @@ func (s teamPages) teamPage(r *http.Request, p access.Person, about *fault) (vie
 	}
 	v.MoneyURL = "/money?" + query.Encode()
 	out := view{page: "team", title: t.ID, data: v, back: &crumb{"Teams", "/teams"}}
-	out.undone = map[bool]string{true: "enabled", false: "disabled"}[t.Flag("disabled")]
+	out.undone = append(undoneOfKey(&t, r.URL.Query().Get("key"), v.At),
+		map[bool]string{true: "enabled", false: "disabled"}[t.Flag("disabled")])
+	if len(t.Keys) > 0 {
+		out.undone = append(out.undone, "created")
+	}
 	if about != nil {
 		out.status = about.Status()
 	}

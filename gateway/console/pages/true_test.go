@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sluice/cmd/sluice/browsertest"
+	"sluice/policy/teams"
 )
 
 // TestADoneTextFitsTheState: the address stays after a reload, when the state is another one.
@@ -14,6 +15,8 @@ func TestADoneTextFitsTheState(t *testing.T) {
 	disabled := func(t teamLine) bool { return t.Disabled }
 	off, on := "/teams/"+g.list[slices.IndexFunc(g.list, disabled)].ID,
 		"/teams/"+g.list[slices.IndexFunc(g.list, func(l teamLine) bool { return !disabled(l) })].ID
+	g.list = append(g.list, teamLine{ID: "mill", Owner: teams.OwnerDirectory}, teamLine{ID: "many", Owner: teams.OwnerDirectory, Keys: 4})
+	const key = "&key=7f3k9q2m4x"
 	open, ended := g.tasks[0], g.tasks[2]
 	if !open.Open || ended.Open {
 		t.Fatal("other tasks")
@@ -23,6 +26,10 @@ func TestADoneTextFitsTheState(t *testing.T) {
 		off + "?done=changed": true,
 		"/teams/" + open.Team + "/tasks/" + open.ID + "?done=canceled":   true,
 		"/teams/" + ended.Team + "/tasks/" + ended.ID + "?done=canceled": false,
+		"/teams/mill?done=created":                                       true, "/teams/many?done=created": false,
+		"/teams/many?done=onkey" + key + "00": true, "/teams/many?done=offkey" + key + "00": false, "/teams/many?done=offkey": false,
+		"/teams/many?done=onkey" + key + "03": false, // it has ended
+		off + "?done=onkey" + key + "00":      false, "/teams/mill?done=offkey" + key + "00": false, "/teams/many?done=unkeyed": true,
 		keyPage + "?done=onkey": true, keyPage + "?done=offkey": false, keyPage + "?done=limited": true,
 	} {
 		w := get(t, g.handler(operator), path)
