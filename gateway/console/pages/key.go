@@ -42,7 +42,9 @@ type keyView struct {
 }
 
 // IsToken reports whether the use is of a token's subject.
-func (v keyView) IsToken() bool { return strings.HasPrefix(v.ID, "jwt:") }
+func (v keyView) IsToken() bool { return isToken(v.ID) }
+
+func isToken(id string) bool { return strings.HasPrefix(id, "jwt:") }
 
 // show shows a key.
 func (s keyPages) show(r *http.Request, p access.Person) (view, error) { return s.keyPage(r, p, nil) }

@@ -1,12 +1,14 @@
 package pages_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/pages"
 	"sluice/policy/teams"
 )
 
@@ -121,4 +123,36 @@ func TestAKeyOfADisabledTeamIsNotInForce(t *testing.T) {
 	if !strings.Contains(start, "The team is disabled: none of its keys works.") || strings.Contains(start, "Waiting for the first request") {
 		t.Error("the page of the start waits for a request")
 	}
+}
+
+// TestTheStartOfAKeyThatDoesNotWork says so and waits for no request; of what is no key there is no start.
+func TestTheStartOfAKeyThatDoesNotWork(t *testing.T) {
+	g := day(12)
+	g.requests = g.requests[:1]
+	g.requests[0].Team, g.requests[0].Key = "many", "removed00000"
+	g.list = append(g.list, teamLine{ID: "many", Owner: teams.OwnerDirectory, Keys: 4})
+	deps := g.deps()
+	deps.Teams = offTeams{deps.Teams}
+	h := as(pages.New(deps), operator)
+	for key, want := range map[string]string{
+		"7f3k9q2m4x00": "The key is disabled: it does not work until it is enabled.", "7f3k9q2m4x01": "Waiting for the first request…",
+		"7f3k9q2m4x03": "The key has ended: it no longer works.", "removed00000": "The key was removed: it no longer works.",
+		"never0000000": "There is no such page",
+	} {
+		w := get(t, h, "/teams/many/keys/"+key+"/start")
+		text := textOf(parse(t, w))
+		if !strings.Contains(text, want) || (w.Code == http.StatusNotFound) != (key == "never0000000") ||
+			strings.Contains(text, "Waiting") != strings.Contains(want, "Waiting") {
+			t.Errorf("%s: %d %s", key, w.Code, text)
+		}
+	}
+}
+
+// offTeams are teams whose first key is disabled.
+type offTeams struct{ pages.Teams }
+
+func (o offTeams) Show(ctx context.Context, p access.Person, id string) (teams.Spec, error) {
+	t, err := o.Teams.Show(ctx, p, id)
+	t.Keys[0].Disabled = true
+	return t, err
 }

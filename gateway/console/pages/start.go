@@ -20,7 +20,7 @@ type startView struct {
 	Snippets []snippet
 	First    *recent.Request // the newest request with the key; nil: none yet
 	Asked    bool            // First could be read
-	TeamOff  bool            // the team is disabled, and the key with it
+	Stopped  string          // why the key does not work; empty: it works
 	Model    string          // in the snippets; empty: no model is known that the key may use
 }
 
@@ -35,12 +35,19 @@ func (s keyPages) start(r *http.Request, p access.Person) (view, error) {
 	}
 	id := r.PathValue("key")
 	v := s.startOf(r, p, &t, id)
+	switch absent := keyOf(&t, id) == nil; {
+	case absent && v.First == nil:
+		return view{}, errAbsent
+	case absent && !isToken(id):
+		v.Stopped = "The key was removed: it no longer works."
+	}
 	return view{page: "start", title: "Start with key " + id, data: v, live: true, back: &crumb{id, keyURL(t.ID, id)}}, nil
 }
 
 // startOf returns the snippets for a team, and the newest request with a key.
 func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id string) startView {
-	v := startView{Team: t.ID, ID: id, TeamOff: isOff(t)}
+	k := keyOf(t, id)
+	v := startView{Team: t.ID, ID: id, Stopped: stopped(t, k, s.Now())}
 	page, err := s.Figures.RequestList(r.Context(), p, recent.Filter{Teams: []string{t.ID}, Key: id, Size: 1})
 	if v.Asked = err == nil; v.Asked && len(page.Requests) > 0 {
 		v.First = &page.Requests[0]
@@ -51,7 +58,7 @@ func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id st
 	}
 	if file := s.File(); file.Team(t.ID) != nil {
 		var own []policy.Pattern
-		if k := keyOf(t, id); k != nil {
+		if k != nil {
 			own = k.Models
 		}
 		v.Model = teams.TextModel(file, file.Team(t.ID), own, limit.CalendarOf(s.Now()).Day)
