@@ -23,6 +23,7 @@ type LoginPage struct {
 // there after a login in another tab, so that a login at the issuer loses nothing either. No form behind the login has a secret.
 type UnsentPage struct {
 	Problem string
+	Away    bool       // the session could not be read; a login may not help
 	To      string     // the path that the form was sent to
 	Fields  url.Values // what was typed
 	Next    string     // the path of the page with the form
@@ -73,7 +74,8 @@ func (c *console) showUnsent(w http.ResponseWriter, r *http.Request, code teams.
 		return
 	}
 	page := UnsentPage{
-		Problem: problem, To: localPath(r.URL.RequestURI()), Fields: r.PostForm, Next: localPath(pageOf(r.URL.EscapedPath(), r.PostForm)),
+		Problem: problem, Away: code != CodeLogin, To: localPath(r.URL.RequestURI()), Fields: r.PostForm,
+		Next: localPath(pageOf(r.URL.EscapedPath(), r.PostForm)),
 	}
 	switch {
 	case code != CodeLogin:

@@ -28,7 +28,7 @@ func TestAFormWithoutASessionIsKept(t *testing.T) {
 	for _, want := range []string{
 		"Your session has ended. Nothing was changed.", `href="/login?next=%2fnew-team"`, `action="/teams"`, `name="id" value="maps"`,
 		`name="description" value="a &#34;&lt;b&gt;&#34;` + "\n" + `c"`, `name="endpoints" value="text"`, `name="endpoints" value="image"`,
-		`href="/new-team"`,
+		`href="/new-team"`, "Sign in, then come back to it and send it again.",
 	} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("the page lacks %s", want)
@@ -99,7 +99,8 @@ func TestPagesWhileRedisIsAway(t *testing.T) {
 	store.away.Store(true)
 	got := member.send(t, "POST", "/teams/maps/keys", url.Values{"note": {"for nightly jobs"}})
 	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "10" ||
-		!strings.Contains(got.body, `value="for nightly jobs"`) || !strings.Contains(got.body, "Redis or the issuer is away") {
+		!strings.Contains(got.body, `value="for nightly jobs"`) || !strings.Contains(got.body, "Redis or the issuer is away") ||
+		!strings.Contains(got.body, "Wait, and send it again from here.") || strings.Contains(got.body, "come back to it") {
 		t.Errorf("a form: %d %s", got.status, got.body)
 	}
 	operator.login(t)

@@ -15,6 +15,7 @@ import (
 type RefusedQuery struct {
 	Team     string // empty: all that the person sees
 	By       string // one of [RefusedBy]
+	Failed   bool   // the requests that failed, too
 	From, To time.Time
 }
 
@@ -55,11 +56,15 @@ func (f *traffic) Refused(ctx context.Context, p access.Person, q RefusedQuery) 
 	if err != nil {
 		return r, err
 	}
+	outcome := recent.AnyRefusal
+	if q.Failed {
+		outcome = recent.RefusedOrFailed
+	}
 	var page recent.Page
 	var minutes []recent.Minute
 	var reading Group
 	reading.Go(func() (err error) {
-		page, err = f.recent(ctx, recent.Filter{Teams: whose, Refusal: recent.AnyRefusal, From: q.From, To: q.To, Size: recent.MostLines})
+		page, err = f.recent(ctx, recent.Filter{Teams: whose, Refusal: outcome, From: q.From, To: q.To, Size: recent.MostLines})
 		return err
 	})
 	reading.Go(func() (err error) {
@@ -75,7 +80,9 @@ func (f *traffic) Refused(ctx context.Context, p access.Person, q RefusedQuery) 
 	}
 	r.group(page.Requests, q)
 	for i := range minutes {
-		r.All += minutes[i].Refused()
+		if r.All += minutes[i].Refused(); q.Failed {
+			r.All += minutes[i].Failed
+		}
 		for j := range r.Groups {
 			r.Groups[j].All += minutes[i].Refusals[r.Groups[j].Name]
 		}

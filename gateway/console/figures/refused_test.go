@@ -23,6 +23,7 @@ func TestRefused(t *testing.T) {
 		{Team: "shop", Status: 429, Refusal: "admit/quota", Model: "gen",
 			Limit: telemetry.Limit{Name: "images-day-key", Scope: "key", Of: "k", Unit: "images", Limit: 5}},
 		{Team: "shop", Status: 502, Refusal: "forward/unreachable", Model: "gen"},
+		{Team: "shop", Status: 500, Model: "gen"},
 		{Team: "shop", Status: 200, Model: "gen"},
 	} {
 		r.Time = s.Now()
@@ -62,6 +63,11 @@ func TestRefused(t *testing.T) {
 		if diff := cmp.Diff(tt.want, counts); diff != "" || got.Kept != tt.kept || got.All != int64(tt.kept) || got.Step != time.Minute {
 			t.Errorf("%s: %+v\n%s", tt.by, got, diff)
 		}
+	}
+	failed := query("reason")
+	failed.Failed = true
+	if got, err := s.figures.Refused(t.Context(), operator, failed); err != nil || got.Kept != 5 || got.All != 5 || len(got.Groups) != 4 {
+		t.Errorf("with failures: %+v, %v", got, err)
 	}
 	foreign := query("reason")
 	foreign.Team = "shop"

@@ -74,7 +74,11 @@ func TestTeamsAreSortedAndChosenByTheAddress(t *testing.T) {
 // refusedMore has more refusals than are kept.
 type refusedMore struct{ pages.Figures }
 
-func (refusedMore) Refused(context.Context, access.Person, figures.RefusedQuery) (figures.Refused, error) {
+func (refusedMore) Refused(_ context.Context, _ access.Person, q figures.RefusedQuery) (figures.Refused, error) {
+	if q.Failed {
+		return figures.Refused{Kept: 970, All: 4000, Groups: []figures.RefusedGroup{{Name: "admit/quota", Count: 9, All: 12},
+			{Name: "forward/unreachable", Count: 2, All: 700}}}, nil
+	}
 	return figures.Refused{Kept: 968, All: 3239, Groups: []figures.RefusedGroup{{Name: "admit/quota", Count: 9, All: 12}}}, nil
 }
 
@@ -85,9 +89,11 @@ func TestATotalThatIsNotAllKeptSaysSo(t *testing.T) {
 	deps.Figures = refusedMore{deps.Figures}
 	h := as(pages.New(deps), operator)
 	for query, want := range map[string]string{
-		"refusal=any&from=2026-11-22T00:00":            "968 of 3,239 refused requests are kept",
-		"refusal=admit/quota&from=2026-11-22T00:00":    "9 of 12 refused requests are kept",
-		"refusal=any&polls=true&from=2026-11-22T00:00": "968 of 3,239 refused", "refusal=any&polls=false&from=2026-11-22T00:00": "",
+		"refusal=any&from=2026-11-22T00:00":                 "968 of 3,239 such requests are kept",
+		"refusal=admit/quota&from=2026-11-22T00:00":         "9 of 12 such requests are kept",
+		"refusal=all&from=2026-11-22T00:00":                 "970 of 4,000 such requests are kept",
+		"refusal=forward/unreachable&from=2026-11-22T00:00": "2 of 700 such requests are kept",
+		"refusal=any&polls=true&from=2026-11-22T00:00":      "968 of 3,239 such", "refusal=any&polls=false&from=2026-11-22T00:00": "",
 		"refusal=any": "", "refusal=any&from=2026-11-22T00:00&model=llm": "", "from=2026-11-22T00:00": "",
 	} {
 		text := textOf(parse(t, get(t, h, "/requests?"+query)))

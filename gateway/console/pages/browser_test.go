@@ -189,7 +189,7 @@ func scenes(t *testing.T, g *gallery) http.Handler {
 	}
 	answer("login", shown("login", loginPage{"This key is not known, or it has ended.", "/", "/login/oidc"}))
 	answer("login-plain", shown("login", loginPage{Next: "/"}))
-	answer("unsent", shown("unsent", unsentPage{"Your session has ended.", "/teams", "/new-team", url.Values{"id": {"maps"}}}))
+	answer("unsent", shown("unsent", unsentPage{"Your session has ended.", "/teams", "/new-team", false, url.Values{"id": {"maps"}}}))
 	answer("sessions", shown("sessions", sessionsPage{operator, "operator", []session{
 		{ID: "x", Who: operator.Name, Role: "operator", Client: "192.0.2.7",
 			Agent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0", Began: noon, Ends: noon.Add(12 * time.Hour), Own: true},

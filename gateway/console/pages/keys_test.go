@@ -23,6 +23,9 @@ func TestTheLimitsOfAKeyAreEdited(t *testing.T) {
 		t.Errorf("the page lacks the key's limits: %s", text)
 	}
 	form := formOf(t, parse(t, get(t, h, keyForm)), keyForm)
+	if hint := textOf(byID(t, parse(t, get(t, h, keyForm)), "f-models-hint")); !strings.Contains(hint, "Empty: those of its team.") {
+		t.Errorf("of no models it says %q", hint)
+	}
 	team, _ := g.Show(t.Context(), operator, "search")
 	if form.Get("quotas.images.day") != "50" || form.Get("models") != "gen2.6-*" || form.Has("endpoints") ||
 		form.Get("version") != team.ETag() {

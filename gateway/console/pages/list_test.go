@@ -117,6 +117,11 @@ func TestFiltersOfRequests(t *testing.T) {
 // TestHiddenPollsAreNamed where they may be what is looked for: an empty list leads to them. Polls that were refused or failed are listed.
 func TestHiddenPollsAreNamed(t *testing.T) {
 	h := day(12).handler(operator)
+	for _, query := range []string{"polls=false", "polls=false&refusal=any"} {
+		if form := formOf(t, parse(t, get(t, h, "/requests?"+query)), "/requests"); form.Get("polls") != "false" {
+			t.Errorf("the form of %s asks for the polls %q", query, form.Get("polls"))
+		}
+	}
 	for query, want := range map[string][3]bool{ // a link to the polls, a box, told that they are there
 		"team=zzz": {true, true, false}, "team=zzz&polls=true": {false, true, false}, "team=zzz&refusal=any": {false, false, true},
 		"team=zzz&status=failed": {false, false, true}, "": {false, true, false},

@@ -256,6 +256,7 @@ type loginPage struct{ Problem, Next, SignOn string }
 
 type unsentPage struct {
 	Problem, To, Next string
+	Away              bool
 	Fields            url.Values
 }
 
@@ -291,7 +292,7 @@ func TestTheDoor(t *testing.T) {
 			t.Errorf("the sessions have characters that turn the text, or a picture: %q", got)
 		}
 	}
-	unsent := door(t, "unsent", unsentPage{"Your session has ended.", "/teams", "/new-team", url.Values{"id": hostile[:3]}})
+	unsent := door(t, "unsent", unsentPage{"Your session has ended.", "/teams", "/new-team", false, url.Values{"id": hostile[:3]}})
 	if got := formOf(t, unsent, "/teams")["id"]; !slices.Equal(got, hostile[:3]) {
 		t.Errorf("the form has %q", got)
 	}

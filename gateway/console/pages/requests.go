@@ -30,7 +30,7 @@ type requestsView struct {
 	Any         bool   // a filter is set
 	Rest        bool   // a folded field is set
 	Kept        int64  // how many of All are kept
-	All         int64  // refused requests that match the filter; 0: it selects others, or all are kept
+	All         int64  // refused or failed requests that match the filter; 0: it selects others, or all are kept
 }
 
 // requests lists the newest requests.
@@ -76,14 +76,15 @@ func (v *requestsView) url(name, value string) string {
 	return address("/requests", query)
 }
 
-// count sets Kept and All, if the filter selects refused requests of a span and perhaps a team, and nothing else.
+// count sets Kept and All, if the filter selects refused or failed requests of a span and perhaps a team, and nothing else.
 func (v *requestsView) count(ctx context.Context, s *site, p access.Person, f recent.Filter) {
 	for name, value := range v.Asked {
 		if value != "" && !slices.Contains([]string{"team", "refusal", "from", "to", "polls"}, name) {
 			return
 		}
 	}
-	if q := (figures.RefusedQuery{Team: v.Asked["team"], By: "reason", From: f.From, To: f.To}); f.Refusal != "" && !f.NoPolls &&
+	if q := (figures.RefusedQuery{Team: v.Asked["team"], By: "reason", From: f.From, To: f.To,
+		Failed: f.Refusal != recent.AnyRefusal}); f.Refusal != "" && !f.NoPolls &&
 		!f.From.IsZero() && s.Deps.Now().Sub(f.From) < recent.Kept {
 		if q.To.IsZero() {
 			q.To = s.Deps.Now()
@@ -97,7 +98,7 @@ func (v *requestsView) count(ctx context.Context, s *site, p access.Person, f re
 				v.Kept, v.All = g.Count, g.All
 			}
 		}
-		if f.Refusal == recent.AnyRefusal {
+		if f.Refusal == recent.AnyRefusal || f.Refusal == recent.RefusedOrFailed {
 			v.Kept, v.All = int64(found.Kept), found.All
 		}
 	}

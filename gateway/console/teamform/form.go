@@ -167,6 +167,9 @@ func Key() (own Form) {
 			g.Hint = limitsHint
 		}
 		g.Fields = slices.DeleteFunc(g.Fields, func(f Field) bool { return !teams.IsKeyMember(f.Member()) })
+		if at := slices.IndexFunc(g.Fields, func(f Field) bool { return f.Name == "models" }); at >= 0 {
+			g.Fields[at].Empty = "those of its team"
+		}
 		if len(g.Fields) > 0 {
 			own = append(own, g)
 		}
