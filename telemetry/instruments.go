@@ -24,11 +24,11 @@ type instruments struct {
 	surplus metric.Int64Counter       // connections to the service
 	charged [unit.Count]charged
 
-	houseAlerts metric.Int64Counter
-	used        *series[usedKey, []metric.AddOption]
+	used *series[usedKey, []metric.AddOption]
 
 	refusals                                                counter[refusedKey]
 	hooks                                                   counter[hookKey]
+	houseAlerts                                             counter[Passed]
 	polls, settlements, unpriced, alarms, warnings, reloads counter[string]
 }
 
@@ -70,15 +70,14 @@ func (i *instruments) register(meter metric.Meter, provider string) error {
 	i.alarms = b.counts(ownAlarms, "{alarm}", "answers of upstream and requests of clients that an operator must look into, by code",
 		labelCode)
 	i.warnings = b.counts(ownWarnings, "{warning}", "requests that break a rule whose mode is warn, by rule", labelRule)
-	i.houseAlerts = b.counter(ownHouseAlerts, "{alert}", "per cent of a quota of all teams together that were passed, counted by the "+
-		"replica that reported it")
+	i.houseAlerts = newCounter(b.counter(ownHouseAlerts, "{alert}", "per cent of a quota of all teams together that were passed, counted "+
+		"by the replica that reported it"), Passed.labels)
 	i.surplus = b.counter(ownSurplus, "{connection}", "connections that were closed because upstream sent bytes that no request had asked for")
 	var err error
 	i.active, err = meter.Int64UpDownCounter(httpActive, metric.WithUnit("{request}"), metric.WithDescription("requests in flight"))
 	b.note(err)
 	if b.err == nil { // makes the series exist from the start
-		i.surplus.Add(context.Background(), 0)
-		i.active.Add(context.Background(), 0)
+		i.beginOwn()
 	}
 	return b.err
 }
@@ -208,6 +207,9 @@ func newCounter[K comparable](of metric.Int64Counter, labels func(K) []attribute
 
 func (c *counter[K]) add(key K) { c.of.Add(context.Background(), 1, c.with.get(key)...) }
 
+// begin makes the series exist.
+func (c *counter[K]) begin(key K) { c.of.Add(context.Background(), 0, c.with.get(key)...) }
+
 // The keys of the series.
 type (
 	servedKey struct {
@@ -232,6 +234,10 @@ func (k refusedKey) labels() []attribute.KeyValue {
 
 func (k hookKey) labels() []attribute.KeyValue {
 	return []attribute.KeyValue{labelHook.String(k.hook), labelOutcome.String(k.outcome)}
+}
+
+func (p Passed) labels() []attribute.KeyValue {
+	return []attribute.KeyValue{labelUnit.String(p.Unit), labelPeriod.String(p.Period), labelPercent.Int(p.Percent)}
 }
 
 func (k redisKey) labels() []attribute.KeyValue {

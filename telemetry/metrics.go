@@ -121,14 +121,20 @@ func (m *Metrics) Unpriced(model string) {
 	}
 }
 
+// The outcomes of reloads.
+const (
+	reloadOK     = "ok"
+	reloadFaulty = "faulty"
+)
+
 // Reload counts a reload of a changed teams file.
 func (m *Metrics) Reload(ok bool) {
 	switch {
 	case m == nil:
 	case ok:
-		m.reloads.add("ok")
+		m.reloads.add(reloadOK)
 	default:
-		m.reloads.add("faulty")
+		m.reloads.add(reloadFaulty)
 	}
 }
 
@@ -160,11 +166,10 @@ func (m *Metrics) Hook(hook, outcome string) {
 	}
 }
 
-// HouseAlert counts that the use of a quota of all teams together passed percent.
-func (m *Metrics) HouseAlert(unit, period string, percent int) {
+// HouseAlert counts that the use of a quota of all teams together passed a percentage.
+func (m *Metrics) HouseAlert(passed Passed) {
 	if m != nil {
-		m.houseAlerts.Add(context.Background(), 1, metric.WithAttributes(labelUnit.String(unit), labelPeriod.String(period),
-			labelPercent.Int(percent)))
+		m.houseAlerts.add(passed)
 	}
 }
 

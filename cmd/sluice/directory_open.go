@@ -14,6 +14,7 @@ import (
 	"sluice/gateway"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
+	"sluice/telemetry"
 )
 
 // directoryStore returns the directory's store: Redis if its address is set, else a file.
@@ -33,6 +34,7 @@ type directoryParts struct {
 	gateway *gateway.Gateway
 	force   *inForce
 	used    *teams.LastUse
+	metrics *telemetry.Metrics
 	log     *slog.Logger
 }
 
@@ -55,6 +57,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 			parts.force.file.Store(file)
 			parts.force.key.Store(new(up.First()))
 			parts.used.Follow(file)
+			rareOf(file).Begin(parts.metrics)
 			if text := d.watch.lack.Note(up, file); text != "" {
 				parts.log.Warn("directory", "warning", text)
 			}
@@ -66,6 +69,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 	parts.force.file.Store(c.teams)
 	parts.force.key.Store(new(c.Upstream.First()))
 	parts.used.Follow(c.teams)
+	rareOf(c.teams).Begin(parts.metrics)
 	upstream, apply := applyWith(c.Upstream)
 	d.store, d.joined = directoryStore(c.Settings, parts.kept.redis), store.NewLive(c.teams, upstream, time.Now, apply)
 	d.setFile = func(file *teams.File, up files.Upstream) {

@@ -131,7 +131,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		UnheldReached: bounds.add(fmt.Sprintf("pictures refused for want of memory that are read at once, to note what they ask for: %d",
 			gateway.MostUnheld)),
 	})
-	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, logger})
+	directory := openDirectory(ctx, c, directoryParts{p.kept, p.gateway, force, used, p.telemetry.Metrics, logger})
 	watched := telemetry.Watched{
 		LogDropped: log.Dropped, Degraded: p.kept.degraded, Holds: p.kept.openHolds, Replicas: p.kept.replicas,
 		Reconciled: p.kept.reconciled.Last, Accounts: p.accountMetrics,

@@ -11,6 +11,7 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
+	"sluice/telemetry"
 )
 
 // Alert is a percentage of a quota of the house that was reached.
@@ -62,7 +63,7 @@ func reached(s *limit.Standing, percent int) bool {
 
 // warn reports an alert of the house in the log and the metrics.
 func (w *Watch) warn(ctx context.Context, a Alert) {
-	w.Metrics.HouseAlert(string(a.Unit), string(a.Period), a.Percent)
+	w.Metrics.HouseAlert(telemetry.Passed{Unit: string(a.Unit), Period: string(a.Period), Percent: a.Percent})
 	w.Logger.LogAttrs(ctx, slog.LevelWarn, fmt.Sprintf("all teams together have taken %d %% of the house's quota %s", a.Percent, a.Name()),
 		slog.String("unit", string(a.Unit)), slog.String("period", string(a.Period)), slog.Int("percent", a.Percent),
 		slog.String("used", a.Money.Written(a.Unit, a.Used)), slog.String("held", a.Money.Written(a.Unit, a.Held)),

@@ -1,6 +1,8 @@
 package account
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +45,9 @@ type Verdict struct {
 
 // billing are the service's codes for an account that does not pay. Every request fails until the operator acts.
 var billing = map[string]bool{"Arrearage": true, "CommodityNotPurchased": true, "PrepaidBillOverdue": true, "PostpaidBillOverdue": true}
+
+// UnpaidCodes are the service's codes for an account that does not pay, in no particular order.
+func UnpaidCodes() []string { return slices.Collect(maps.Keys(billing)) }
 
 // Unpaid reports whether the service's error code means that its account does not pay.
 func Unpaid(code string) bool { return billing[code] }

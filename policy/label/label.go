@@ -2,6 +2,7 @@
 package label
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,6 +31,15 @@ func (m Models) Of(model string) string {
 		}
 	}
 	return Other
+}
+
+// All are all labels, in no particular order.
+func (m Models) All() []string {
+	all := append(slices.Collect(maps.Keys(m.exact)), Other)
+	for _, p := range m.wild {
+		all = append(all, string(p))
+	}
+	return all
 }
 
 // New returns the labels of names and patterns. Of two patterns with a wildcard the first counts.

@@ -1,6 +1,7 @@
 package label_test
 
 import (
+	"slices"
 	"testing"
 
 	"sluice/policy"
@@ -16,5 +17,9 @@ func TestOnlyWordsOfTheOperatorAreLabels(t *testing.T) {
 		if got := labels.Of(model); got != want {
 			t.Errorf("%q is labelled %q, want %q", model, got, want)
 		}
+	}
+	all := labels.All()
+	if slices.Sort(all); !slices.Equal(all, []string{"gen2.6-image", "llm-*", "llm-image*", "llm-max", label.Other}) {
+		t.Errorf("all are %q", all)
 	}
 }

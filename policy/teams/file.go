@@ -88,6 +88,9 @@ func (f *File) HasKey(sum Digest) bool {
 // not a label.
 func (f *File) Label(model string) string { return f.labels.Of(model) }
 
+// Labels are all labels that models can have in a file, in no particular order.
+func Labels(f *File) []string { return f.labels.All() }
+
 // Hooked lists the targets of an event by its type: the hooks of its team, unless team is [event.Operators]; the
 // callback of its request, as [event.ReadCallback] returned it, or empty; and the operators' own hooks.
 func (f *File) Hooked(team string, t event.Type, callback string) (to []event.Target) {
