@@ -77,8 +77,7 @@ func (s *requestState) Ended() {
 	ended := telemetry.Result{Status: s.UpstreamStatus, Fault: s.fault}
 	if s.meter != nil {
 		s.reading = s.meter.End()
-		s.reading.Usage.Cover(s.service.live.pool.Cover)
-		s.Usage = s.reading.Usage
+		s.Read(&s.reading, s.service.live.pool.Cover)
 		ended.Reading = &s.reading
 		meters.Put(s.meter)
 		s.meter = nil
@@ -179,7 +178,8 @@ func (s *requestState) again(failed error) {
 	s.waited += x.Waited
 	x.Reset()
 	s.UpstreamStatus, s.UpstreamID, s.retryAfter, s.verdict = 0, "", 0, account.Verdict{}
-	s.fault, s.Refusal, s.reading, s.Usage, s.answered = "", "", meter.Reading{}, meter.Usage{}, time.Time{}
+	s.fault, s.Refusal, s.reading, s.answered = "", "", meter.Reading{}, time.Time{}
+	s.Read(&s.reading, s.service.live.pool.Cover)
 }
 
 // readRefusal reads an answer that may be a refusal far enough to know: an error whole, a stream up to its first event. The body can

@@ -58,7 +58,8 @@ func fullRecord() Record {
 		Cost:     Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Tokens: 1292, unit.Spend: 1_033_600}, Flag: "exact"},
 		Held:     Cost{Known: true, Amounts: unit.Amounts{unit.Requests: 1, unit.Tokens: 3000, unit.Images: 4, unit.Spend: 2_500_000_000}},
 		Duration: 812_345_678, Overhead: 900 * time.Microsecond, FirstByte: 100 * time.Millisecond,
-		BytesIn: 1024, BytesOut: 2048, UpstreamStatus: 200, Account: "eu", TaskStatus: "SUCCEEDED",
+		BytesIn: 1024, BytesOut: 2048, UpstreamStatus: 200, UpstreamError: 500, UpstreamCode: "InternalError", Account: "eu",
+		TaskStatus: "SUCCEEDED",
 	}
 	r.Usage = usageOf(`{"input_tokens":1250,"output_tokens":42,"cached_tokens":0,"plugins":{"search":{"seconds":0.5}}}`)
 	return r

@@ -17,10 +17,10 @@ import (
 	"sluice/telemetry/meter"
 )
 
-// level is WARN for failures that Sluice caused: the operator should look into them. The service's own 5xx and refusals of a team's
-// requests are INFO.
+// level is WARN for failures that Sluice caused: the operator should look into them. The service's own 5xx, also inside an answer, and
+// refusals of a team's requests are INFO.
 func (r *Record) level() slog.Level {
-	if r.Status >= 500 && (r.Refusal != "" || r.UpstreamStatus != r.Status) {
+	if r.Status >= 500 && (r.Refusal != "" || r.UpstreamStatus != r.Status && r.UpstreamError != r.Status) {
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo

@@ -49,6 +49,8 @@ var members = prefixed([]member{
 	{name: "bytes_in", number: func(r *Record) int64 { return r.BytesIn }},
 	{name: "bytes_out", number: func(r *Record) int64 { return r.BytesOut }},
 	{name: "upstream_status", number: func(r *Record) int64 { return int64(r.UpstreamStatus) }},
+	{name: "upstream_error", rare: true, number: func(r *Record) int64 { return int64(r.UpstreamError) }},
+	{name: "upstream_code", rare: true, text: func(r *Record) *string { return &r.UpstreamCode }},
 	{name: "account", rare: true, text: func(r *Record) *string { return &r.Account }},
 	{name: "tag", rare: true, text: func(r *Record) *string { return &r.Tags }},
 	{name: "front", rare: true, text: func(r *Record) *string { return &r.Front }},
@@ -74,6 +76,8 @@ func (m *member) shown(r *Record) bool {
 		return len(m.list(r)) > 0
 	case m.limit != nil:
 		return m.limit(r).Name != ""
+	case m.number != nil:
+		return m.number(r) != 0
 	}
 	return *m.text(r) != ""
 }

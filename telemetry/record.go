@@ -8,7 +8,9 @@
 package telemetry
 
 import (
+	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -49,6 +51,8 @@ type Record struct {
 	BytesIn        int64         // bytes of the request body that were read
 	BytesOut       int64         // bytes of the response body
 	UpstreamStatus int           // HTTP status of the service's answer; 0 if it was not asked or did not answer
+	UpstreamError  int           // HTTP status of an error inside an answer with another; 0 is left out of the line
+	UpstreamCode   string        // the code of the service's error; empty is left out of the line
 	Account        string        // the account at the service that was asked last; without an accounts file empty and left out of the line
 	Tags           string        // such as project=alpha,user=42; empty is left out of the line
 	Front          string        // openai if the client spoke OpenAI's interface; empty is left out of the line
@@ -68,6 +72,29 @@ type BrokenRule struct {
 	ID      string // from a closed set
 	Refused bool   // the rule refused the request; false: the client was warned
 }
+
+// Read takes what the service's answer reports, with the secrets in it covered by cover. A code that is no word is left out, because an answer of
+// another form may have anything in its place.
+func (r *Record) Read(answer *meter.Reading, cover func(text string) string) {
+	answer.Usage.Cover(cover)
+	r.Usage, r.UpstreamCode, r.UpstreamError = answer.Usage, "", 0
+	if isWord(answer.ErrorCode) {
+		r.UpstreamCode = cover(answer.ErrorCode)
+	}
+	if r.UpstreamStatus < http.StatusBadRequest {
+		r.UpstreamError = answer.InnerStatus()
+	}
+}
+
+// isWord reports whether a code is one word, as the service's are, such as InvalidParameter.DataInspection.
+func isWord(code string) bool {
+	return len(code) <= longestCode && !strings.ContainsFunc(code, func(c rune) bool {
+		return c != '.' && c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	})
+}
+
+// longestCode bounds the codes of the service in the log.
+const longestCode = 64
 
 // Cost is an amount of each unit that teams are limited in: what was held for a request, or what it was charged. The zero value
 // means "not known". A refused request has a known cost of zero.

@@ -228,6 +228,18 @@ func (r *Reading) Counts() bool {
 	return tokens+images > 0
 }
 
+// InnerStatus returns the HTTP status of the error inside a successful answer, in a frame of a stream or in the body; 0: none. An error without
+// a status counts as 500, and the failure of a task as none.
+func (r *Reading) InnerStatus() int {
+	switch {
+	case r.Failed && r.ErrorStatus >= 400:
+		return r.ErrorStatus
+	case r.Failed && r.TaskStatus != "FAILED":
+		return 500
+	}
+	return 0
+}
+
 // reading returns the facts of the answer so far, except Closed and Complete.
 func (a *answer) reading() Reading {
 	r := a.Reading

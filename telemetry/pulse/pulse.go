@@ -31,10 +31,12 @@ type Outcome struct {
 	Kind string // how it failed, in words; empty: it succeeded
 }
 
-// OutcomeOf returns the outcome of a request with this refusal, if any, and these statuses; false: it was not sent to the service.
-func OutcomeOf(at time.Time, refusal string, status, upstream int) (o Outcome, asked bool) {
-	o.At = at
-	switch {
+// OutcomeOf returns the outcome of a finished request; false: it was not sent to the service. It looks at the record's times, refusal and
+// statuses. An answer may begin well and then report an error.
+func OutcomeOf(r *telemetry.Record) (o Outcome, asked bool) {
+	o.At = r.Time.Add(r.Duration)
+	refusal, upstream := r.Refusal, r.UpstreamStatus
+	switch worst := max(r.Status, upstream, r.UpstreamError); {
 	case refusal == "forward/unreachable":
 		o.Kind = "could not be reached"
 	case refusal == "forward/silent":
@@ -43,10 +45,10 @@ func OutcomeOf(at time.Time, refusal string, status, upstream int) (o Outcome, a
 		o.Kind = "broke off the answer"
 	case refusal == "forward/key":
 		o.Kind = "refused the gateway’s key"
-	case refusal == "" && upstream >= 500:
-		o.Kind = fmt.Sprintf("answered %d", upstream)
-	case upstream == 0 || refusal != "" || status == 0:
+	case upstream == 0 || refusal != "" || r.Status == 0:
 		return o, false
+	case worst >= 500:
+		o.Kind = fmt.Sprintf("answered %d", worst)
 	}
 	return o, true
 }
@@ -104,7 +106,7 @@ type Ring struct {
 
 // Note takes a finished request.
 func (r *Ring) Note(record *telemetry.Record) {
-	o, asked := OutcomeOf(record.Time.Add(record.Duration), record.Refusal, record.Status, record.UpstreamStatus)
+	o, asked := OutcomeOf(record)
 	if !asked || record.Endpoint == "tasks" { // a poll may be about a task that ended long ago
 		return
 	}

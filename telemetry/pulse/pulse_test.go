@@ -12,7 +12,8 @@ import (
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // send notes requests, each a second after the one before: u unreachable, s silent, 5 answered with 503, . answered, r refused by a limit,
-// p a poll of the service that failed, t told to wait by the service.
+// p a poll of the service that failed, t told to wait by the service, e an error in a stream, f one that a front made an error of its own,
+// w told to wait in a stream.
 func send(r *Ring, requests string) (now time.Time) {
 	for i, c := range requests {
 		record := telemetry.Record{Time: noon.Add(time.Duration(i) * time.Second), Status: 200, UpstreamStatus: 200}
@@ -27,6 +28,12 @@ func send(r *Ring, requests string) (now time.Time) {
 			record.Refusal, record.Status, record.UpstreamStatus = "admit/rate", 429, 0
 		case 't':
 			record.Status, record.UpstreamStatus = 429, 429
+		case 'e':
+			record.UpstreamError = 500
+		case 'f':
+			record.Status, record.UpstreamError = 503, 503
+		case 'w':
+			record.Status, record.UpstreamError = 429, 429
 		case 'p':
 			record.Endpoint, record.Status, record.UpstreamStatus = "tasks", 500, 500
 		}
@@ -52,6 +59,8 @@ func TestFaultOfTheService(t *testing.T) {
 			"12:00:00"},
 		{"rrrrrrrrrrrrrrrrr", ""},
 		{"tttttttttt", ""},
+		{"wwwwwwwwww", ""},
+		{"eeff.", "4 of the last 5 requests failed, 2 answered 500, 2 answered 503 12:00:00"},
 		{"pppppppppp", ""},
 		{"uuurrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr", "3 of the last 3 requests failed, could not be reached 12:00:00"},
 	} {

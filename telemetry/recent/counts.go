@@ -63,7 +63,7 @@ func (c *Counts) refuse(reason string, n int64) {
 // request counts a finished request.
 func (c *Counts) request(r *telemetry.Record) {
 	c.Requests++
-	if Failed(r.Refusal, r.Status) {
+	if Failed(r.Refusal, r.Status, r.UpstreamError) {
 		c.Failed++
 	} else if r.Refusal == "" && isPoll(r.Endpoint, r.Method) {
 		c.Polls++

@@ -60,9 +60,10 @@ const RefusedOrFailed = "all"
 // the exchange with the service.
 func Refused(refusal string) bool { return refusal != "" && !strings.HasPrefix(refusal, "forward/") }
 
-// Failed reports whether a request failed at the service or on the way to it or back.
-func Failed(refusal string, status int) bool {
-	return refusal == "" && status >= 500 || strings.HasPrefix(refusal, "forward/")
+// Failed reports whether a request failed at the service or on the way to it or back. inner is the status of the error inside its answer;
+// 0: none.
+func Failed(refusal string, status, inner int) bool {
+	return refusal == "" && max(status, inner) >= 500 || strings.HasPrefix(refusal, "forward/")
 }
 
 // Page is a page of requests, by the time when they ended, newest first.
@@ -155,15 +156,17 @@ func (f *Filter) ofOutcome(l *fields) bool {
 			return false
 		}
 	case ClassFailed:
-		if !Failed(l.refusal, l.status) {
+		if !l.failed() {
 			return false
 		}
 	}
 	return (f.Status == 0 || f.Status == l.status) &&
 		(f.Rule == "" || slices.Contains(l.rules, f.Rule)) &&
 		(f.Refusal == "" || f.Refusal == l.refusal || f.Refusal == AnyRefusal && Refused(l.refusal) ||
-			f.Refusal == RefusedOrFailed && (Refused(l.refusal) || Failed(l.refusal, l.status)) || strings.HasPrefix(l.refusal, f.Refusal+"/"))
+			f.Refusal == RefusedOrFailed && (Refused(l.refusal) || l.failed()) || strings.HasPrefix(l.refusal, f.Refusal+"/"))
 }
+
+func (l *fields) failed() bool { return Failed(l.refusal, l.status, l.inner) }
 
 // has reports whether one of the request's ids is id or has it as a prefix.
 func (l *fields) has(id string) bool {

@@ -26,6 +26,8 @@ func TestFiltersOfAComplaint(t *testing.T) {
 			{ID: "r4", Team: "ads", Model: `odd"model`, Key: "k", Endpoint: "text", Status: 503, Refusal: "admit/state"},
 			{ID: "r5", Team: "ads", Status: 400, Refusal: "inspect/rules",
 				Broken: []telemetry.BrokenRule{{ID: "text.seed"}, {ID: "text.top_p", Refused: true}}},
+			{ID: "r6", Team: "chat", Endpoint: "text", Status: 200, UpstreamStatus: 200, UpstreamError: 500, UpstreamCode: "InternalError"},
+			{ID: "r7", Team: "chat", Endpoint: "text", Status: 200, UpstreamStatus: 200, UpstreamError: 400, UpstreamCode: "InvalidParameter"},
 		} {
 			r.Time = clock.Now()
 			c.Note(&r, r.AppendLine(nil))
@@ -50,14 +52,15 @@ func TestFiltersOfAComplaint(t *testing.T) {
 			{"a pair of the tag", recent.Filter{Tag: "user=42"}, "0b6a0000-5d1e"},
 			{"the whole tag", recent.Filter{Tag: "project=alpha,user=42"}, "0b6a0000-5d1e"},
 			{"an endpoint", recent.Filter{Endpoint: "tasks"}, "r3 r2"},
-			{"without polls", recent.Filter{NoPolls: true}, "r5 r4 r3 r1 0b6a0000-5d1e"},
+			{"without polls", recent.Filter{NoPolls: true}, "r7 r6 r5 r4 r3 r1 0b6a0000-5d1e"},
 			{"a rule that refused", recent.Filter{Rule: "text.top_p"}, "r5"},
 			{"a rule that warned", recent.Filter{Rule: "text.seed"}, "0b6a0000-5d1e"},
 			{"4xx", recent.Filter{Class: recent.ClassClient}, "r5"},
 			{"5xx", recent.Filter{Class: recent.ClassServer}, "r4 r3 r1"},
-			{"failed", recent.Filter{Class: recent.ClassFailed}, "r3 r1"},
+			{"failed", recent.Filter{Class: recent.ClassFailed}, "r6 r3 r1"},
 			{"refused", recent.Filter{Refusal: recent.AnyRefusal}, "r5 r4"},
-			{"refused or failed", recent.Filter{Refusal: recent.RefusedOrFailed}, "r5 r4 r3 r1"},
+			{"refused or failed", recent.Filter{Refusal: recent.RefusedOrFailed}, "r6 r5 r4 r3 r1"},
+			{"counted as failed", recent.Filter{Class: recent.ClassFailed, Teams: []string{"chat"}}, "r6"},
 			{"until a time", recent.Filter{To: start.Add(2 * time.Second)}, "r1 0b6a0000-5d1e"},
 		} {
 			if got := ids(requests(t, s, tt.filter)); got != tt.want {

@@ -107,6 +107,7 @@ type fields struct {
 	rules  []string
 	poll   bool
 	status int
+	inner  int // of the error inside its answer
 
 	whole atomic.Pointer[Request] // nil: not read yet
 }
@@ -152,10 +153,16 @@ func (l Line) fields() *fields {
 	if _, list, found := strings.Cut(l.Text, `,"rules":`); found {
 		_ = json.NewDecoder(strings.NewReader(list)).Decode(&f.rules) // an error leaves them empty
 	}
-	_, rest, _ := strings.Cut(l.Text, `,"status":`)
-	end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
-	f.status, _ = strconv.Atoi(rest[:max(end, 0)]) // an error leaves 0, which no filter selects
+	f.status, f.inner = l.number(`,"status":`), l.number(`,"upstream_error":`) // 0 is selected by no filter
 	return f
+}
+
+// number returns the number of the member that begins with name; 0: no such member.
+func (l Line) number(name string) (n int) {
+	_, rest, _ := strings.Cut(l.Text, name)
+	end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
+	n, _ = strconv.Atoi(rest[:max(end, 0)])
+	return n
 }
 
 // isPoll reports whether a request is a poll of a task.
@@ -206,6 +213,8 @@ type Request struct {
 	Front      string   `json:"front"`           // the client's dialect; empty: the service's own
 	Tag        string   `json:"tag"`             // its pairs, such as project=alpha,user=42
 	Upstream   int      `json:"upstream_status"` // the service's status; 0: none
+	Inner      int      `json:"upstream_error"`  // the status of an error inside an answer with another; 0: none
+	Code       string   `json:"upstream_code"`   // of the service's error
 	Reason     string   `json:"reason"`          // the message with which Sluice refused it; empty: not refused, or by an older replica
 	Rules      []string `json:"rules"`           // the rules that refused it, or of which its client was warned
 
@@ -231,6 +240,13 @@ func (r *Request) LimitName() string {
 		return l.Name + " of the " + l.Scope
 	default:
 		return strings.TrimSuffix(l.Name, "-"+l.Scope) + " of " + l.Scope + " " + l.Of
+	}
+}
+
+// Outcome returns a record that has only how the request ended: its times, refusal and statuses.
+func (r *Request) Outcome() *telemetry.Record {
+	return &telemetry.Record{
+		Time: r.At, Duration: r.Duration, Refusal: r.Refusal, Status: r.Status, UpstreamStatus: r.Upstream, UpstreamError: r.Inner,
 	}
 }
 

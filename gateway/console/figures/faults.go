@@ -72,8 +72,7 @@ func (f *traffic) lastRequests(ctx context.Context, p access.Person, now time.Ti
 
 func outcomesOf(lines []recent.Request) (list []pulse.Outcome) {
 	for i := range lines {
-		r := &lines[i]
-		if o, asked := pulse.OutcomeOf(r.At.Add(r.Duration), r.Refusal, r.Status, r.Upstream); asked {
+		if o, asked := pulse.OutcomeOf(lines[i].Outcome()); asked {
 			list = append(list, o)
 		}
 	}

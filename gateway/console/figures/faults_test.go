@@ -78,6 +78,16 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestErrorsInsideStreamsAreFaults: the service answers each request with status 200 and then with an error.
+func TestErrorsInsideStreamsAreFaults(t *testing.T) {
+	s := newStand(t, false)
+	down := telemetry.Record{Team: "shop", Status: 200, UpstreamStatus: 200, UpstreamError: 500, Endpoint: "text"}
+	s.notes(down, down, down)
+	if got := s.told(operator); got != "service : 3 of the last 3 requests failed, answered 500 (3 of 3)" {
+		t.Error(got)
+	}
+}
+
 // deaf is a store that is away.
 type deaf struct{ Recent }
 

@@ -52,16 +52,10 @@ func Of(r *recent.Request) Answer {
 			"The client left before the answer was written.", ClientWay,
 			"Look at the client's own timeout; a repetition with the same Idempotency-Key gets the first answer.",
 		}
-	case r.Status >= http.StatusInternalServerError:
-		return Answer{
-			fmt.Sprintf("The service answered %d itself; Sluice passed it on unchanged.", r.Status), Service,
-			"Send the request again later. If it goes on, tell the service the id of its answer.",
-		}
-	case r.Status >= http.StatusBadRequest:
-		return Answer{
-			fmt.Sprintf("The service answered %d itself; Sluice passed it on unchanged.", r.Status), Request,
-			"The body of the answer says what the service objects to.",
-		}
+	case max(r.Status, r.Inner) >= http.StatusInternalServerError:
+		return Answer{answered(r), Service, "Send the request again later. If it goes on, tell the service the id of its answer."}
+	case max(r.Status, r.Inner) >= http.StatusBadRequest:
+		return Answer{answered(r), Request, "The body of the answer says what the service objects to."}
 	default:
 		return Answer{Sentence: "It was not refused."}
 	}
@@ -73,6 +67,21 @@ func Of(r *recent.Request) Answer {
 		a.Sentence = row.means
 	}
 	return a
+}
+
+// answered says with what the service answered a request that failed and that Sluice did not refuse.
+func answered(r *recent.Request) string {
+	code := ""
+	if r.Code != "" {
+		code = " " + r.Code
+	}
+	switch {
+	case r.Inner != 0:
+		return fmt.Sprintf("The service began its answer with status %d and reported the error %d%s in it.", r.Upstream, r.Inner, code)
+	case r.Status != r.Upstream:
+		return fmt.Sprintf("The service’s answer says that the work failed%s; the client got %d.", code, r.Status)
+	}
+	return fmt.Sprintf("The service answered %d itself; Sluice passed it on unchanged.", r.Status)
 }
 
 // more says how a quota that was used up can be made larger: only a team's can be raised for a while.

@@ -24,7 +24,7 @@ func TestEveryRefusalHasAnAnswer(t *testing.T) {
 		if row.blame == "" || !strings.HasSuffix(row.means, ".") || row.advice == "" {
 			t.Errorf("%s: %+v", name, row)
 		}
-		if want := recent.Failed(name, 502); want != (strings.HasPrefix(name, "forward/")) || want && row.blame != Service {
+		if want := recent.Failed(name, 502, 0); want != (strings.HasPrefix(name, "forward/")) || want && row.blame != Service {
 			t.Errorf("%s is the fault of the %s", name, row.blame)
 		}
 	}
@@ -50,6 +50,15 @@ func TestAnswers(t *testing.T) {
 		{recent.Request{Status: 503, Refusal: "admit/account", Reason: "The service refuses them."}, "The service refuses them.", Service},
 		{recent.Request{Status: 499}, "The client left before the answer was written.", ClientWay},
 		{recent.Request{Status: 500, Upstream: 500}, "The service answered 500 itself; Sluice passed it on unchanged.", Service},
+		{
+			recent.Request{Status: 200, Upstream: 200, Inner: 500, Code: "InternalError"},
+			"The service began its answer with status 200 and reported the error 500 InternalError in it.", Service,
+		},
+		{
+			recent.Request{Status: 429, Upstream: 200, Inner: 429, Front: "chat"},
+			"The service began its answer with status 200 and reported the error 429 in it.", Request,
+		},
+		{recent.Request{Status: 500, Upstream: 200}, "The service’s answer says that the work failed; the client got 500.", Service},
 		{recent.Request{Status: 400, Upstream: 400}, "The service answered 400 itself; Sluice passed it on unchanged.", Request},
 	} {
 		if got := Of(&tt.request); got.Sentence != tt.sentence || got.Blame != tt.blame || (got.Advice == "") != (tt.blame == NoBlame) {
