@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -59,20 +58,25 @@ func (w *watch) run(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
-// look applies a new content, or reports its faults. An unchanged content is judged again only on a signal.
+// look applies a new content, or reports its faults. An unchanged content is judged again on a signal, and while it is refused: what it
+// names may have come, such as the secret of a hook.
 func (w *watch) look(ctx context.Context, signalled bool) {
-	l := files.At(watchedFiles(w.Settings), w.last)
-	if l.Sum() == w.seen && !signalled {
+	l, told := files.At(watchedFiles(w.Settings), w.last), w.fault.Load()
+	switch {
+	case l.Sum() != w.seen || signalled:
+		l, told = w.settled(ctx, l), nil
+	case told == nil:
 		return
 	}
-	l = w.settled(ctx, l)
 	w.last, w.seen = l, l.Sum()
 	teams, up, bad := judge(w.Settings, &l)
 	if teams != nil && teams.Money != w.money {
 		bad.Add(settings.Prefix+"TEAMS_FILE", teams.Money.Fixed(w.money).Error())
 	}
-	if err := bad.Err(); err != nil {
-		w.refuse(err)
+	if bad.Err() != nil {
+		if text := bad.OneLine(); told == nil || *told != text {
+			w.refuse(text)
+		}
 		return
 	}
 	w.apply(teams, up)
@@ -104,13 +108,9 @@ func (w *watch) settled(ctx context.Context, l files.Look) files.Look {
 	return l
 }
 
-func (w *watch) refuse(err error) {
+func (w *watch) refuse(text string) {
 	w.faulty.Add(1)
 	w.count(false)
-	text := err.Error()
-	if fs, ok := errors.AsType[settings.Faults](err); ok {
-		text = fs.OneLine()
-	}
 	w.fault.Store(&text)
 	w.log.Error("teams file refused, the previous one stays in force", "fault", text)
 }

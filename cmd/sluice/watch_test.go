@@ -332,6 +332,37 @@ func TestAHangupLooksAtOnceAndTellsAgain(t *testing.T) {
 	})
 }
 
+// A new hook may come before the file of its secret: Kubernetes mounts ConfigMaps and Secrets at different times.
+func TestAFileIsInForceOnceTheSecretOfItsHookIsThere(t *testing.T) {
+	path := write(t, someTeams)
+	secret := filepath.Join(filepath.Dir(path), "hook-jobs")
+	synctest.Test(t, func(t *testing.T) {
+		w := watchFiles(t, path, "")
+		defer w.end()
+		put(t, path, someTeams+"    hooks: [{id: jobs, url: \"https://hooks.example.com\", secret_file: hook-jobs, events: [task.succeeded]}]\n")
+		for range 3 {
+			aSecond()
+		}
+		if w.applied != 0 || w.state() == nil || w.logged("refused") != 1 || w.faulty.Load() != 1 {
+			t.Fatalf("without the secret: applied %d times, state %v, logged\n%s", w.applied, w.state(), w.log.String())
+		}
+		put(t, secret, "a word")
+		aSecond()
+		if w.applied != 0 || !strings.Contains(w.state().Error(), "whsec_") || w.logged("refused") != 2 {
+			t.Fatalf("with another fault: applied %d times, state %v, logged\n%s", w.applied, w.state(), w.log.String())
+		}
+		put(t, secret, "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")
+		aSecond()
+		if w.applied != 1 || w.state() != nil {
+			t.Errorf("with the secret: applied %d times, state %v, logged\n%s", w.applied, w.state(), w.log.String())
+		}
+		aSecond()
+		if w.applied != 1 {
+			t.Errorf("a content in force was applied again: %d times", w.applied)
+		}
+	})
+}
+
 // A FIFO in the file's place is another faulty content: the watch continues, and ends when it is stopped.
 func TestTheReloadDoesNotWaitForAFIFO(t *testing.T) {
 	path := write(t, someTeams)
