@@ -106,7 +106,7 @@ var mutations = []mutation{
 	{about: "the next month's allowance is a part of what this month has left", file: "policy/limit/failover/renew.go",
 		old: "if next.Period(q) != last.Date.Period(q) {", new: "if q%2 == 0 {"},
 	{about: "an allowance passes a limit that is lower now", file: "policy/limit/failover/admit.go",
-		old: "(!covered || b.lowered(l, t))", new: "!covered"},
+		old: "(!covered || l.lowered(t))", new: "!covered"},
 	{about: "an allowance covers no open task", file: "policy/limit/share.go", old: "share.Tasks = None", new: ""},
 	{
 		about: "what the account refuses is taken from the team's rates", file: "policy/limit/share.go",

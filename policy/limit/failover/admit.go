@@ -199,7 +199,7 @@ func (s *Failover) decideHere(b *books, l *loan, h *limit.Hold, t *limit.Terms, 
 	st := s.lastKnown(h.Team.ID, now)
 	b.spentInto(&st)
 	covered := b.covers(l, limit.StockOf(&small.Amounts, h.Task), t, st.Date.Day, now)
-	if !t.Shadow && (!covered || b.lowered(l, t)) {
+	if !t.Shadow && (!covered || l.lowered(t)) {
 		if v := st.Judge(t, &small); v.Held == nil { // the quota itself is used up
 			return v, nil
 		}

@@ -85,7 +85,8 @@ func (all allowances) serve(wants map[int]limit.Stock) bool {
 
 // loan is the part of an allowance that one call may take.
 type loan struct {
-	from *allowance // nil: nothing is lent
+	from  *allowance // nil: nothing is lent
+	terms *limit.Terms
 	redisstore.Loan
 }
 
@@ -93,23 +94,21 @@ type loan struct {
 func (a *allowance) lend(want limit.Stock) loan {
 	of := want.AtMost(a.left)
 	a.left, a.lent = a.left.Minus(of), a.lent.Plus(of)
-	return loan{a, redisstore.Loan{Name: a.field, Most: of}}
+	return loan{a, a.terms, redisstore.Loan{Name: a.field, Most: of}}
 }
 
-// lowered reports whether a limit is lower now than when the loan's allowance was set aside as a part of it.
-func (b *books) lowered(l *loan, now *limit.Terms) bool {
-	b.mu.Lock() // a renewal may set the allowance's terms
-	defer b.mu.Unlock()
+// lowered reports whether a limit is lower now than when the allowance was set aside as a part of it.
+func (l *loan) lowered(now *limit.Terms) bool {
 	if l.from == nil {
 		return false
 	}
-	was, below := l.from.terms, func(n, m int64) bool { return n != limit.None && (m == limit.None || n < m) }
+	below := func(n, m int64) bool { return n != limit.None && (m == limit.None || n < m) }
 	for q, most := range now.Quotas {
-		if below(most, was.Quotas[q]) {
+		if below(most, l.terms.Quotas[q]) {
 			return true
 		}
 	}
-	return below(now.Tasks, was.Tasks)
+	return below(now.Tasks, l.terms.Tasks)
 }
 
 // end ends a loan of which an amount was taken.
