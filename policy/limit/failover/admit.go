@@ -149,6 +149,10 @@ func (a *accounts) ready(ctx context.Context, t *attempt) error {
 func (s *Failover) placeAll(ctx context.Context, all []*attempt) {
 	ask := make([]*redisstore.Placement, 0, 2)
 	for i, t := range all {
+		if first := all[0].Err; s.whole(first) { // it would wait for Redis once more
+			t.Err = first
+			continue
+		}
 		if t.Err = s.ready(ctx, t); t.Err == nil && i > 0 {
 			t.Err = s.seeded(ctx, t.Hold.Team.ID)
 		}
