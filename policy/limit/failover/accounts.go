@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy/limit"
 	"sluice/policy/limit/redisstore"
+	"sluice/policy/price"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
 )
@@ -36,12 +37,15 @@ func (a *accounts) unreported() (n int) {
 	return n
 }
 
-// hasAllowances reports whether Redis has set aside something for any team here.
+// hasAllowances reports whether any team may spend something here now.
 func (a *accounts) hasAllowances() (found bool) {
+	now := a.Now()
+	day := price.DayOf(a.ofRedis(now))
 	a.teams.Each(func(_ string, b *books) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		found = found || len(b.allowances) > 0
+		today := b.allowances.on(day)
+		found = found || today != nil && now.Before(today.until) && today.left.AtMost(today.left) != limit.Stock{}
 	})
 	return found
 }
