@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -120,6 +121,15 @@ func (c *Claims) Release(_ context.Context, team, task string, after time.Durati
 	}
 }
 
+// Streamed keeps what the stream of a claimed task's creation counted, unless the task has ended. It is no answer.
+func (c *Claims) Streamed(_ context.Context, streams *Claim, counted string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if claim := c.of(streams.Team, streams.Task); claim != nil && !claim.Final() {
+		claim.Answer.Streamed = counted
+	}
+}
+
 // Hear records an answer about a claimed task and returns the resulting claim. An answer without a state, or with an
 // earlier state than the known one, changes nothing. queries becomes [Claim.Queries].
 func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byte, queries int) (Claim, error) {
@@ -129,7 +139,11 @@ func (c *Claims) Hear(_ context.Context, heard *Claim, answer Answer, body []byt
 	if claim == nil {
 		return *heard, nil
 	}
+	if claim.Hold.ID != heard.Hold.ID {
+		return claim.Claim, nil
+	}
 	if claim.Answer.passes(answer) {
+		answer.Streamed = cmp.Or(answer.Streamed, claim.Answer.Streamed)
 		claim.Answer, claim.Body, claim.Fetched = answer, body, c.now()
 	}
 	claim.Queries, claim.until = queries, time.Time{}

@@ -75,17 +75,40 @@ func TestReplicasKnowWhatAStreamCounted(t *testing.T) {
 		a, b := open(), open()
 		a.put("search", "t1")
 		claim := a.get("search", "t1")
-		answer := cache.Answer{Task: "t1", Status: cache.Running, Streamed: `{"usage":{"image_count":1}}`}
-		if heard, err := a.Hear(t.Context(), &claim, answer, claim.Body, 0); err != nil || heard.Answer != answer {
-			t.Fatalf("%+v, %v", heard.Answer, err)
+		const counted = `{"usage":{"image_count":1}}`
+		b.get("search", "t1") // it is queried there when the stream ends
+		if turn, err := b.Take(t.Context(), "search", "t1"); turn != cache.Mine || err != nil {
+			t.Fatal(turn, err)
 		}
-		time.Sleep(2 * time.Millisecond) // the other's is not fresh any more
-		if got := b.get("search", "t1"); got.Answer.Streamed != answer.Streamed {
-			t.Errorf("the other replica has %+v", got.Answer)
+		time.Sleep(200 * time.Millisecond)
+		a.Streamed(t.Context(), &claim, counted)
+		if got := a.get("search", "t1"); got.Answer.Streamed != counted || got.Answer.Status != claim.Answer.Status ||
+			got.Fetched.Sub(claim.Fetched) > 150*time.Millisecond {
+			t.Errorf("%+v, it was %+v", got, claim)
+		}
+		if turn, err := a.Take(t.Context(), "search", "t1"); turn != cache.Busy || err != nil {
+			t.Error("the other's turn has ended", turn, err)
+		}
+		heard := b.hear("search", "t1", cache.Running, "b")
+		if heard.Answer.Streamed != counted || heard.Answer.Status != cache.Running {
+			t.Errorf("the answer erased it: %+v", heard.Answer)
+		}
+		time.Sleep(2 * time.Millisecond) // what is known here is not fresh any more
+		for _, r := range []*replica{a, b} {
+			if got := r.get("search", "t1"); got.Answer.Streamed != counted || string(got.Body) != "b" {
+				t.Errorf("a replica has %+v", got.Answer)
+			}
 		}
 		a.schedule("search", "t1")
-		if due := b.due(1); len(due) != 1 || due[0].Answer.Streamed != answer.Streamed {
+		if due := b.due(1); len(due) != 1 || due[0].Answer.Streamed != counted {
 			t.Errorf("due are %+v", due)
+		}
+		if ended := b.hear("search", "t1", cache.Succeeded, "c"); ended.Answer.Streamed != counted {
+			t.Errorf("the end erased it: %+v", ended.Answer)
+		}
+		a.Streamed(t.Context(), &claim, "late")
+		if got := open().get("search", "t1"); got.Answer.Streamed != counted || string(got.Body) != "c" {
+			t.Errorf("a late count changes an end: %+v", got.Answer)
 		}
 	})
 }

@@ -1,6 +1,10 @@
 package cache
 
-import "github.com/maypok86/otter/v2"
+import (
+	"cmp"
+
+	"github.com/maypok86/otter/v2"
+)
 
 const (
 	// localBytes bounds the claims that this process keeps in addition to Redis.
@@ -39,14 +43,21 @@ func (l *localCache) latest(claim *Claim) *Claim {
 }
 
 // merge keeps a claim unless a later state is known, and returns the latest. It MUST NOT be changed. Of claims with different holds it
-// keeps the one from Redis.
+// keeps the one from Redis. What a stream counted stays, whichever answer is the later.
 func (l *localCache) merge(claim *Claim) *Claim {
 	kept := *claim
 	known := &kept
 	_, _ = l.claims.Compute(owned{claim.Team, claim.Task}, func(was *Claim, found bool) (*Claim, otter.ComputeOp) {
 		stays := found && was.overtook(&kept)
-		if found && was.Hold.ID != kept.Hold.ID {
+		switch counted := kept.Answer.Streamed; {
+		case !found:
+		case was.Hold.ID != kept.Hold.ID:
 			stays = kept.written == ""
+		case stays && was.Answer.Streamed == "" && counted != "" && !was.Final():
+			kept, stays = *was, false
+			kept.Answer.Streamed = counted
+		case !kept.Final(): // an end has what it was settled with
+			kept.Answer.Streamed = cmp.Or(counted, was.Answer.Streamed)
 		}
 		if stays {
 			known = was

@@ -113,7 +113,7 @@ func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration
 	is, written, _, err := c.ask(ctx, putScript, team, []string{taskKey(team, task), tasksKey(team), dueKey(team), turnKey(team, task)},
 		"team", team, "task", task, "claim", fixed, "answer", answer, "body", claim.Body, "rank", claim.Answer.Status.rank(), "final",
 		flag(claim.Final()),
-		"asks", claim.Queries, "served", claim.Served, "sent", claim.Sent, "age", age.Microseconds(), "heard", heard.Microseconds(),
+		"asks", claim.Queries, "served", claim.Served, "sent", claim.Sent, "streamed", claim.Answer.Streamed, "age", age.Microseconds(), "heard", heard.Microseconds(),
 		"life", max((c.kept(claim)-age).Milliseconds(), 1), "due", due.Microseconds(), "listed", c.TTL.Microseconds(),
 		"lists", (c.TTL + unheardFor).Milliseconds(), "restored", flag(restoring))
 	if err != nil {
@@ -229,7 +229,7 @@ func (c *redisClaims) writeAnswer(ctx context.Context, heard *Claim, answer Answ
 	n.encrypted.Store(0)
 	served, sent := n.served.Swap(0), n.sent.Swap(0)
 	now, fields, _, err := c.ask(ctx, hearScript, team, []string{taskKey(team, task), dueKey(team), turnKey(team, task)},
-		"task", task, "rank", answer.Status.rank(), "final", flag(answer.Status.Final()), "answer", text, "body", body, "asks", queries,
+		"task", task, "hold", heard.Hold.ID, "rank", answer.Status.rank(), "final", flag(answer.Status.Final()), "answer", text, "body", body, "asks", queries,
 		"known", c.TTL.Microseconds(), "served", served, "sent", sent)
 	if err != nil {
 		n.served.Add(served)
@@ -237,6 +237,29 @@ func (c *redisClaims) writeAnswer(ctx context.Context, heard *Claim, answer Answ
 		return nil, err
 	}
 	return c.readClaim(team, task, now, fields)
+}
+
+// Streamed keeps what the stream of a claimed task's creation counted, here immediately and in Redis now or later, unless the task has
+// ended. It is no answer.
+func (c *redisClaims) Streamed(ctx context.Context, claim *Claim, counted string) {
+	here := *claim
+	here.Answer.Streamed = counted
+	c.local.merge(&here)
+	write := func(ctx context.Context) error {
+		team, task := here.Team, here.Task
+		now, fields, _, err := c.ask(ctx, streamScript, team, []string{taskKey(team, task)}, "hold", here.Hold.ID, "streamed", counted)
+		if err != nil {
+			return err
+		}
+		kept, err := c.readClaim(team, task, now, fields)
+		if kept != nil {
+			c.local.merge(kept)
+		}
+		return err
+	}
+	if write(ctx) != nil {
+		c.pending.add(here.Team, write)
+	}
 }
 
 // The values of a task's turn.

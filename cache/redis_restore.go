@@ -112,7 +112,7 @@ func (c *redisClaims) restoreSome(ctx context.Context) {
 		var failed atomic.Bool
 		for _, claim := range some {
 			restoring.Go(func() {
-				if c.restoreOne(ctx, claim) != nil {
+				if restoreOne(ctx, c, claim) != nil {
 					failed.Store(true)
 				}
 			})
@@ -129,7 +129,7 @@ func (c *redisClaims) restoreSome(ctx context.Context) {
 }
 
 // restoreOne writes a claim in its newest known state. If another replica was first, only the task's end is written.
-func (c *redisClaims) restoreOne(ctx context.Context, claim *Claim) error {
+func restoreOne(ctx context.Context, c *redisClaims, claim *Claim) error {
 	claim = c.local.latest(claim)
 	if c.Now().Sub(claim.Created) > c.kept(claim) {
 		return nil

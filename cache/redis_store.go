@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -20,6 +21,7 @@ var scripts embed.FS
 var (
 	putScript     = script("put")
 	hearScript    = script("hear")
+	streamScript  = script("streamed")
 	readScript    = script("read")
 	tasksScript   = script("tasks")
 	namesScript   = script("names")
@@ -158,8 +160,8 @@ func (s *store) readClaim(team, task string, now, reply any) (*Claim, error) {
 	if len(values) > 0 && values[0] == nil {
 		return nil, nil //nolint:nilnil // an absent task is no error
 	}
-	var itsTeam, itsTask, fixed, answer, body, created, fetched, asks, served, sent, written, at string
-	fields := [...]*string{&itsTeam, &itsTask, &fixed, &answer, &body, &created, &fetched, &asks, &served, &sent, &written, &at}
+	var itsTeam, itsTask, fixed, answer, body, created, fetched, asks, served, sent, written, streamed, at string
+	fields := [...]*string{&itsTeam, &itsTask, &fixed, &answer, &body, &created, &fetched, &asks, &served, &sent, &written, &streamed, &at}
 	if len(values) != len(fields)-1 {
 		return nil, errMixed
 	}
@@ -177,6 +179,7 @@ func (s *store) readClaim(team, task string, now, reply any) (*Claim, error) {
 	if err := errors.Join(json.Unmarshal([]byte(fixed), claim), json.Unmarshal([]byte(answer), &claim.Answer)); err != nil {
 		return nil, fmt.Errorf("the claim of task %s of team %s cannot be read: %w", task, team, err)
 	}
+	claim.Answer.Streamed = cmp.Or(streamed, claim.Answer.Streamed) // replicas of an older version keep it in the answer
 	here, micros := s.Now(), func(text string) int64 {
 		n, _ := strconv.ParseFloat(text, 64) // as Lua wrote it
 		return int64(n)
@@ -207,7 +210,7 @@ func flag(on bool) int {
 //	sl1:queries:of:ACCOUNT     the same of another account at the service      1 min                      queries.lua
 //	sl1:queries:cancel:of:…    the same for cancels                            1 min                      queries.lua
 //	sl1:task:ID                the team that claimed the task                  TTL and an hour            redisClaims
-//	sl1:{TEAM}:task:ID         the claim and the last answer                   TTL; an hour more if open  put.lua, hear.lua
+//	sl1:{TEAM}:task:ID         the claim and the last answer                   TTL; an hour more if open  put.lua, hear.lua, streamed.lua
 //	sl1:{TEAM}:task:ID:asking  who queries the service about it, or a pause    as long as that lasts      redisClaims, put.lua
 //	sl1:{TEAM}:tasks           ids by creation, for lists                      TTL and an hour            put.lua
 //	sl1:{TEAM}:due             ids by when the finisher queries them           TTL and an hour            put.lua, due.lua

@@ -102,7 +102,7 @@ func TestClaimedWithoutRedis(t *testing.T) {
 }
 
 // A task is claimed for two holds of a team while Redis is away: the hold that Redis hears of first keeps it, and the other's process
-// learns that. A claim whose reply was lost is made again, and counts as the first.
+// learns that. What that process heard does not end it: only that hold was settled. A claim whose reply was lost is made again, and counts as the first.
 func TestTheFirstHoldKeepsItsTask(t *testing.T) {
 	at := realRedis(t)
 	a, b, second := open(t, at), open(t, at), aClaim("search", "t1")
@@ -119,9 +119,12 @@ func TestTheFirstHoldKeepsItsTask(t *testing.T) {
 	a.maintain("")
 	b.maintain("had been claimed before: 1")
 	for _, r := range []*replica{a, b} {
-		if got := r.get("search", "t1"); got.Hold.ID != "h-t1" || r.redis.Unwritten() != 0 {
+		if got := r.get("search", "t1"); got.Hold.ID != "h-t1" || got.Final() || r.redis.Unwritten() != 0 {
 			t.Errorf("%+v; %d unwritten", got, r.redis.Unwritten())
 		}
+	}
+	if due := a.due(9); len(due) != 1 {
+		t.Errorf("due are %+v", due)
 	}
 }
 

@@ -10,7 +10,16 @@ local function whole(n) return string.format('%.0f', tonumber(n)) end
 
 -- fields returns the fields that readClaim in redis_store.go reads, in this order; of an absent task each is nil.
 local function fields(key)
-  return redis.call('HMGET', key, 'team', 'task', 'claim', 'answer', 'body', 'created', 'fetched', 'asks', 'served', 'sent', 'written')
+  local f = redis.call('HMGET', key, 'team', 'task', 'claim', 'answer', 'body', 'created', 'fetched', 'asks', 'served', 'sent', 'written',
+    'streamed')
+  f[12] = f[12] or f[1] and ''
+  return f
+end
+
+-- is_of reports whether a claim is of a hold. Two replicas may have claimed a task while Redis was away.
+local function is_of(claim, hold)
+  local its = cjson.decode(claim).Hold
+  return (type(its) == 'table' and its.ID or '') == hold
 end
 
 -- memory describes this memory of Redis: when it began, how many claims were written to it, how long ago one was restored.

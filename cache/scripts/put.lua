@@ -1,6 +1,6 @@
 -- Claims a task. One that is claimed already stays as it is.
 -- KEYS  1 task:<id>  2 tasks  3 due  4 task:<id>:asking  5 claims: what this memory of Redis is
--- A  team, task, claim, answer, body, rank, final, asks, served, sent: the fields  age, heard: how old the claim and its answer are
+-- A  team, task, claim, answer, body, rank, final, asks, served, sent, streamed: the fields  age, heard: how old the claim and its answer are
 --    life: ms to keep it  due: how long until it is due, and may be queried; 0: it is due since its creation
 --    listed: for how long tasks are listed  lists: ms to keep the lists  restored: 1 if it is restored, or others are to be
 --    epoch: the memory that the caller knows, or empty
@@ -15,7 +15,7 @@ if before then return {redis.call('HGET', KEYS[1], 'claim'), before, memory(KEYS
 redis.call('HINCRBY', KEYS[5], 'count', 1)
 local created, wait = now - A.age, tonumber(A.due)
 local hash = {'created', created, 'fetched', now - A.heard, 'written', written}
-for _, name in ipairs({'team', 'task', 'claim', 'answer', 'body', 'rank', 'final', 'asks', 'served', 'sent'}) do
+for _, name in ipairs({'team', 'task', 'claim', 'answer', 'body', 'rank', 'final', 'asks', 'served', 'sent', 'streamed'}) do
   hash[#hash + 1], hash[#hash + 2] = name, A[name]
 end
 redis.call('HSET', KEYS[1], unpack(hash))

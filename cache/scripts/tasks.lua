@@ -6,7 +6,7 @@ for i, key in ipairs(KEYS) do
     list[i + 1] = fields(key)
   else
     local h = redis.call('HMGET', key, 'team', 'task', 'claim', 'answer', 'created')
-    list[i + 1] = {h[1], h[2], h[3], h[4], '', h[5], h[5], '0', '0', '0', ''}
+    list[i + 1] = {h[1], h[2], h[3], h[4], '', h[5], h[5], '0', '0', '0', '', ''}
   end
 end
 return list

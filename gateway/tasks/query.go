@@ -120,7 +120,6 @@ func (q *queries) ask(ctx context.Context, last PollAnswer, by Origin) PollAnswe
 	reply, err := q.deps.Query(claim, by)
 	last.Took, last.UpstreamStatus, last.UpstreamID = q.deps.Now().Sub(begun), reply.Status, reply.UpstreamID
 	answer, queries, who := cache.ReadAnswer(reply.Body, q.config.Zone), 0, ByPoll
-	answer.Streamed = claim.Answer.Streamed
 	q.alarm(claim, &reply, &answer)
 	if err != nil || reply.Status != http.StatusOK || !hasState(&answer, claim.Task) {
 		q.release(ctx, claim, q.config.Interval)
@@ -130,6 +129,7 @@ func (q *queries) ask(ctx context.Context, last PollAnswer, by Origin) PollAnswe
 		queries, who = claim.Queries+1, ByFinisher
 	}
 	if answer.Status.Final() {
+		q.addStreamed(ctx, claim, &answer, reply.Body)
 		last.Claim, last.End = q.settle(ctx, heardEnd{last.Claim, answer, reply.Body, queries, who})
 		last.Source = Queried
 		return last

@@ -1,10 +1,12 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
 	"sluice/cache"
+	"sluice/gateway/billing"
 	"sluice/telemetry/meter"
 )
 
@@ -15,11 +17,20 @@ func (s *settler) Streamed(ctx context.Context, team, task string, r *meter.Read
 	if err != nil || !known || claim.Final() {
 		return
 	}
-	answer := claim.Answer
-	if answer.Streamed = counted(task, r); !answer.Status.Runs() {
-		answer.Status = cache.Running // an answer without a state would not be kept
+	s.deps.Claims.Streamed(ctx, &claim, counted(task, r))
+}
+
+// addStreamed adds what the stream of a task's creation counted to an answer that says that the task has succeeded, but not what it made.
+// The stream may have ended while that answer was fetched.
+func (s *settler) addStreamed(ctx context.Context, claim *cache.Claim, answer *cache.Answer, body []byte) {
+	reading := read(body)
+	if answer.Status != cache.Succeeded || billing.Tells(&reading, claim.Hold.Governed, true) {
+		return
 	}
-	_, _ = s.deps.Claims.Hear(ctx, &claim, answer, claim.Body, claim.Queries)
+	answer.Streamed = claim.Answer.Streamed
+	if kept, known, err := s.deps.Claims.Get(ctx, claim.Team, claim.Task); err == nil && known {
+		answer.Streamed = cmp.Or(kept.Answer.Streamed, answer.Streamed)
+	}
 }
 
 // counted is an answer to a query of a task that has succeeded, with the usage of a stream, and so the same cost.

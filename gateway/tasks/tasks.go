@@ -33,6 +33,9 @@ type Claims interface {
 	List(ctx context.Context, teams []string, f cache.Filter) (cache.Page, error)
 	// Hear MUST keep an answer unless a later state is known, and return the claim as it stands, with that number of Queries.
 	Hear(ctx context.Context, claim *cache.Claim, answer cache.Answer, body []byte, queries int) (cache.Claim, error)
+	// Streamed MUST keep what the stream of the task's creation counted for the end of the task, whatever answers come before that. It is
+	// no answer: it MUST leave the state, its time and the turn as they are, and do nothing if the task has ended.
+	Streamed(ctx context.Context, claim *cache.Claim, counted string)
 
 	// Take MUST let one caller of all replicas query a task, until the answer is kept, the task is released, or a while has
 	// passed.
