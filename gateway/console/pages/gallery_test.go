@@ -59,6 +59,7 @@ type gallery struct {
 	pictures  string                     // the address of tasks' pictures
 	changed   []string                   // what was changed
 	fields    map[string]json.RawMessage // of the last change
+	minted    string                     // the team that has a new key; empty: none
 }
 
 var operator = access.Person{Name: "oidc:alice@example.com", Role: access.Operator}
@@ -141,23 +142,11 @@ func (g *gallery) spec(line *teamLine) teams.Spec {
 		t.Used[k.ID] = used
 		t.Keys = append(t.Keys, k)
 	}
+	if line.ID == g.minted {
+		t.Keys = append(t.Keys, teams.Key{ID: mintedKey})
+	}
 	return t
 }
-
-// keyMembers are limits of a key as its owner wrote them, and keyLimits their meaning.
-var (
-	keyMembers = map[string]json.RawMessage{
-		"quotas":     json.RawMessage(`{"images":{"day":50},"spend":{"month":12.50}}`),
-		"rates":      json.RawMessage(`{"requests":{"per":"1m","limit":60}}`),
-		"concurrent": json.RawMessage(`4`), "models": json.RawMessage(`["gen2.6-*"]`),
-	}
-	keyLimits = teams.KeyLimits{
-		Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 50},
-			{Unit: unit.NameSpend, Period: teams.PeriodMonth, Limit: 12_500_000_000}},
-		Rates:      []teams.Rate{{Unit: unit.NameRequests, Per: time.Minute, PerText: "1m", Limit: 60, Burst: 60}},
-		Concurrent: 4, Models: []policy.Pattern{"gen2.6-*"},
-	}
-)
 
 func quoted(text string) json.RawMessage {
 	b, _ := json.Marshal(text)
@@ -205,8 +194,12 @@ func (g *gallery) Mint(ctx context.Context, _ access.Actor, team, ifMatch string
 		what = "rotate " + team + " " + order.Replaces + " " + order.OldEnds.Format(time.DateOnly)
 	}
 	g.fields = order.ByName()
-	return teams.NewKey{ID: "7f3k9q2m4x99", Key: "slk_7f3k9q2m4x99_" + strings.Repeat("mill", 8), Expires: order.Expires, OldEnds: oldEnds},
-		g.change(what)
+	err := g.change(what)
+	if err == nil {
+		g.minted = team
+	}
+	key := "slk_" + mintedKey + "_" + strings.Repeat("mill", 8)
+	return teams.NewKey{ID: mintedKey, Key: key, Expires: order.Expires, OldEnds: oldEnds}, err
 }
 
 func (g *gallery) ChangeKey(ctx context.Context, _ access.Actor, team, key string, members []byte, ifMatch string) (teams.Spec, error) {

@@ -1,15 +1,19 @@
 package pages_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/gateway/console/access"
+	"sluice/policy"
 	"sluice/policy/teams"
+	"sluice/policy/unit"
 )
 
 const keyForm = "/teams/search/keys/7f3k9q2m4x00/edit"
@@ -122,3 +126,21 @@ func TestWhoEditsTheLimitsOfKeys(t *testing.T) {
 		}
 	}
 }
+
+// mintedKey is the id of a new key.
+const mintedKey = "7f3k9q2m4x99"
+
+// keyMembers are limits of a key as its owner wrote them, and keyLimits their meaning.
+var (
+	keyMembers = map[string]json.RawMessage{
+		"quotas":     json.RawMessage(`{"images":{"day":50},"spend":{"month":12.50}}`),
+		"rates":      json.RawMessage(`{"requests":{"per":"1m","limit":60}}`),
+		"concurrent": json.RawMessage(`4`), "models": json.RawMessage(`["gen2.6-*"]`),
+	}
+	keyLimits = teams.KeyLimits{
+		Quotas: []teams.Quota{{Unit: unit.NameImages, Period: teams.PeriodDay, Limit: 50},
+			{Unit: unit.NameSpend, Period: teams.PeriodMonth, Limit: 12_500_000_000}},
+		Rates:      []teams.Rate{{Unit: unit.NameRequests, Per: time.Minute, PerText: "1m", Limit: 60, Burst: 60}},
+		Concurrent: 4, Models: []policy.Pattern{"gen2.6-*"},
+	}
+)
