@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -242,4 +243,20 @@ func TestTimesOfAFilterAreInThePersonsZone(t *testing.T) {
 	browsertest.Evaluate[bool](ctx, t, `(document.querySelector("[name=from]").value = "2026-11-22T09:30",`+
 		` document.querySelector("form.filter").requestSubmit(), true)`)
 	browsertest.Await(ctx, t, `new URLSearchParams(location.search).get("from") === "2026-11-22T00:30:00.000Z"`)
+}
+
+// TestAMomentFitsItsField at every width, with its seconds; the example has none.
+func TestAMomentFitsItsField(t *testing.T) {
+	t.Parallel()
+	ctx, address := browse(t, day(12).handler(operator))
+	for _, width := range []int64{390, 900, 1440} {
+		browsertest.Resize(ctx, t, width, "light")
+		browsertest.Open(ctx, t, address+"/requests?to=2026-11-22T12:00:00Z")
+		browsertest.Await(ctx, t, `/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(document.querySelector("[name=from]").placeholder)`)
+		if cut := browsertest.Evaluate[int](ctx, t, `[...document.querySelectorAll("[data-moment]")].filter((input) => {`+
+			` input.value = "2026-12-28T20:48:48"; return input.scrollWidth > input.clientWidth; }).length`); cut > 0 {
+			t.Errorf("at %d pixels %d moments are cut", width, cut)
+		}
+		browsertest.Screenshot(ctx, t, fmt.Sprint("moment", width))
+	}
 }

@@ -27,7 +27,7 @@
     const written = (at) => new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 19).replace(/:00$/, "");
     const asUTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$/.test(input.value) ? input.value + (input.value.length === 10 ? "T00:00Z" : "Z") : input.value;
     if (!isNaN(new Date(asUTC))) input.value = written(new Date(asUTC));
-    input.placeholder = input.placeholder && written(new Date());
+    input.placeholder = input.placeholder && written(new Date()).slice(0, 16);
     for (const zone of input.closest("label").querySelectorAll(".zone")) zone.textContent = "";
     input.form.addEventListener("submit", () => {
       const at = new Date(input.value.length === 10 ? input.value + "T00:00" : input.value);
