@@ -113,8 +113,8 @@ func (c *redisClaims) write(ctx context.Context, claim *Claim, due time.Duration
 	is, written, _, err := c.ask(ctx, putScript, team, []string{taskKey(team, task), tasksKey(team), dueKey(team), turnKey(team, task)},
 		"team", team, "task", task, "claim", fixed, "answer", answer, "body", claim.Body, "rank", claim.Answer.Status.rank(), "final",
 		flag(claim.Final()),
-		"asks", claim.Queries, "served", claim.Served, "sent", claim.Sent, "streamed", claim.Answer.Streamed, "age", age.Microseconds(), "heard", heard.Microseconds(),
-		"life", max((c.kept(claim)-age).Milliseconds(), 1), "due", due.Microseconds(), "listed", c.TTL.Microseconds(),
+		"asks", claim.Queries, "served", claim.Served, "sent", claim.Sent, "streamed", claim.Answer.Streamed, "age", age.Microseconds(), "heard",
+		heard.Microseconds(), "life", max((c.kept(claim)-age).Milliseconds(), 1), "due", due.Microseconds(), "listed", c.TTL.Microseconds(),
 		"lists", (c.TTL + unheardFor).Milliseconds(), "restored", flag(restoring))
 	if err != nil {
 		return false, false, err
@@ -229,7 +229,8 @@ func (c *redisClaims) writeAnswer(ctx context.Context, heard *Claim, answer Answ
 	n.encrypted.Store(0)
 	served, sent := n.served.Swap(0), n.sent.Swap(0)
 	now, fields, _, err := c.ask(ctx, hearScript, team, []string{taskKey(team, task), dueKey(team), turnKey(team, task)},
-		"task", task, "hold", heard.Hold.ID, "rank", answer.Status.rank(), "final", flag(answer.Status.Final()), "answer", text, "body", body, "asks", queries,
+		"task", task, "hold", heard.Hold.ID, "rank", answer.Status.rank(), "final", flag(answer.Status.Final()), "answer", text, "body", body,
+		"asks", queries,
 		"known", c.TTL.Microseconds(), "served", served, "sent", sent)
 	if err != nil {
 		n.served.Add(served)

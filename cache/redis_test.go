@@ -102,7 +102,8 @@ func TestClaimedWithoutRedis(t *testing.T) {
 }
 
 // A task is claimed for two holds of a team while Redis is away: the hold that Redis hears of first keeps it, and the other's process
-// learns that. What that process heard does not end it: only that hold was settled. A claim whose reply was lost is made again, and counts as the first.
+// learns that. What that process heard does not end it: only that hold was settled. A claim whose reply was lost is made again, and counts
+// as the first.
 func TestTheFirstHoldKeepsItsTask(t *testing.T) {
 	at := realRedis(t)
 	a, b, second := open(t, at), open(t, at), aClaim("search", "t1")

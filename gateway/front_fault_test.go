@@ -107,7 +107,8 @@ func stayingOpen(frames ...string) func(*plan) {
 }
 
 // The error of a stream of which the client has nothing yet is sent at once, also if the service leaves its answer open: no library waits
-// for the end, on the same connection or another. What the error counts is charged, and an answer that is or may be charged is not repeated.
+// for the end, on the same connection or another. What the error counts is charged, and an answer that is or may be charged is not
+// repeated.
 func TestFrontStreamsThatFailFirstAreAnsweredAtOnce(t *testing.T) {
 	const usage = `,"usage":{"input_tokens":9000,"output_tokens":1}`
 	begun := strings.Replace(nativeFrame("", "null"), "]}}", "]}"+usage+"}", 1)

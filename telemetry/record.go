@@ -73,8 +73,8 @@ type BrokenRule struct {
 	Refused bool   // the rule refused the request; false: the client was warned
 }
 
-// Read takes what the service's answer reports, with the secrets in it covered by cover. A code that is no word is left out, because an answer of
-// another form may have anything in its place.
+// Read takes what the service's answer reports, with the secrets in it covered by cover. A code that is no word is left out, because an
+// answer of another form may have anything in its place.
 func (r *Record) Read(answer *meter.Reading, cover func(text string) string) {
 	answer.Usage.Cover(cover)
 	r.Usage, r.UpstreamCode, r.UpstreamError = answer.Usage, "", 0

@@ -37,7 +37,8 @@ func TestIncreasesSeeTheFirstEvent(t *testing.T) {
 		`sluice_requests_unpriced_total{model="other"}`,
 		`sluice_hook_deliveries_total{hook="chat",outcome="given_up"}`, `sluice_hook_deliveries_total{hook="chat",outcome="ended"}`,
 		`sluice_hook_deliveries_total{hook="ours",outcome="given_up"}`,
-		`sluice_house_alerts_total{percent="50",period="day",unit="images"}`, `sluice_house_alerts_total{percent="90",period="month",unit="spend"}`,
+		`sluice_house_alerts_total{percent="50",period="day",unit="images"}`,
+		`sluice_house_alerts_total{percent="90",period="month",unit="spend"}`,
 		`sluice_reloads_total{outcome="faulty"}`,
 	} {
 		if !strings.Contains(page, "\n"+want+" 0\n") {

@@ -140,7 +140,7 @@ func openKept(ctx context.Context, c configuration, parts keptParts) (*kept, err
 // inRedis opens the state in Redis.
 func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) error {
 	s, file := c.Settings, c.teams
-	client := openRedis(s, parts.log, parts.metrics, memoryFor(file), c.authorities.Roots)
+	client := openRedis(s, parts.log, parts.metrics, failover.MemoryFor(file), c.authorities.Roots)
 	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each",
 		settings.ShowDuration(redisclient.PlaceWait))))
 	if err := client.RequireNoEviction(ctx); err != nil {

@@ -14,7 +14,7 @@ var ErrAnswered = errors.New("the client has its answer")
 func Failed(w *Writer) bool { return w.failed != nil }
 
 // fail writes the error of a stream that has not ended. What an answer costs that cannot be read is known only at its end.
-func (w *Writer) fail() error {
+func fail(w *Writer) error {
 	if refused, ok := errors.AsType[*conversation.Refusal](w.failed); !ok || !refused.Told {
 		w.Final = true
 	} else if w.Told != nil {

@@ -160,7 +160,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 		if w.held.out, w.failed = w.stream.Append(w.held.out, p); w.failed == nil {
 			err = w.chunks()
 		} else {
-			err = w.fail()
+			err = fail(w)
 		}
 	default:
 		w.held.add(p, w.Memory)

@@ -46,8 +46,8 @@ func TestAStreamThatEndsDuringAQueryCounts(t *testing.T) {
 	var tasks *Tasks
 	var charged limit.Amounts
 	tasks = New(Config{TTL: time.Hour, Interval: time.Second}, Deps{
-		Now: time.Now, Claims: cache.NewClaims(time.Hour, time.Now), Queries: cache.NewQueries(20, time.Now), Logger: slog.New(slog.DiscardHandler),
-		Label: func(model string) string { return model }, Money: func() unit.Money { return unit.Nanos },
+		Now: time.Now, Claims: cache.NewClaims(time.Hour, time.Now), Queries: cache.NewQueries(20, time.Now),
+		Logger: slog.New(slog.DiscardHandler), Label: func(model string) string { return model }, Money: func() unit.Money { return unit.Nanos },
 		Has: func(string) bool { return true }, QueryRate: func(string) int { return 0 },
 		Cover: func(text string) string { return text }, Shown: func(account string) string { return account },
 		Query: func(*cache.Claim, Origin) (Reply, error) {
@@ -60,7 +60,8 @@ func TestAStreamThatEndsDuringAQueryCounts(t *testing.T) {
 			c.Taken(true)
 		},
 	})
-	claim := cache.Claim{Team: "search", Task: "t1", Answer: cache.Answer{Task: "t1", Status: cache.Pending}, Hold: cache.Hold{ID: "h", Images: 4}}
+	claim := cache.Claim{Team: "search", Task: "t1", Answer: cache.Answer{Task: "t1", Status: cache.Pending},
+		Hold: cache.Hold{ID: "h", Images: 4}}
 	if _, ok := tasks.Put(t.Context(), claim, false); !ok {
 		t.Fatal("it is not the team's")
 	}

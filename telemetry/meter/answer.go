@@ -228,8 +228,8 @@ func (r *Reading) Counts() bool {
 	return tokens+images > 0
 }
 
-// InnerStatus returns the HTTP status of the error inside a successful answer, in a frame of a stream or in the body; 0: none. An error without
-// a status counts as 500, and the failure of a task as none.
+// InnerStatus returns the HTTP status of the error inside a successful answer, in a frame of a stream or in the body; 0: none. An error
+// without a status counts as 500, and the failure of a task as none.
 func (r *Reading) InnerStatus() int {
 	switch {
 	case r.Failed && r.ErrorStatus >= 400:

@@ -1,4 +1,4 @@
-package main
+package failover
 
 import (
 	"sluice/policy/limit/redisstore"
@@ -14,9 +14,9 @@ const (
 	recentBytes  = 8 << 20   // the last requests of all teams
 )
 
-// memoryFor returns how much of Redis's memory the teams' accounts may take, in bytes of whole MiB, if teams use all that their
+// MemoryFor returns how much of Redis's memory the teams' accounts may take, in bytes of whole MiB, if teams use all that their
 // rates allow. Tasks are left out: no rate bounds their number.
-func memoryFor(file *teams.File) (bytes int64) {
+func MemoryFor(file *teams.File) (bytes int64) {
 	bytes = recentBytes
 	for _, team := range file.List {
 		bytes += ledgerBytes + accountBytes + minutesBytes
