@@ -48,6 +48,7 @@ type replica struct {
 	behind atomic.Int64 // nanoseconds
 	memory atomic.Int64 // of Redis, by number
 	away   atomic.Bool
+	panics atomic.Int64                                 // of background work
 	around func(cmd redis.Cmder, do func() error) error // runs a command by calling do, or not; nil: calls it
 }
 
@@ -91,9 +92,21 @@ func open(t *testing.T, at *redis.Options) *replica {
 	client.AddHook(r)
 	r.redis = cache.NewRedis(cache.RedisConfig{
 		Client: client, Timeout: time.Minute, TTL: time.Hour, Fresh: time.Millisecond, Rate: 20, Now: r.now, Memory: r.memory.Load,
+		Fence: r.fence,
 	})
 	r.store = r.redis
 	return r
+}
+
+// fence counts panics.
+func (r *replica) fence(work func()) (whole bool) {
+	defer func() {
+		if recover() != nil {
+			r.panics.Add(1)
+		}
+	}()
+	work()
+	return true
 }
 
 func dial(t *testing.T, at *redis.Options) *redis.Client {

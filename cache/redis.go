@@ -21,7 +21,8 @@ type Redis struct {
 
 // NewRedis does not connect yet.
 func NewRedis(config RedisConfig) *Redis {
-	s, pending := &store{config}, new(pendingWrites)
+	s := &store{config}
+	pending := &pendingWrites{fence: s.fenced}
 	agenda := &redisAgenda{store: s, losses: newLosses(config.Now), teams: map[string]bool{}}
 	return &Redis{
 		redisClaims:   &redisClaims{store: s, local: newLocalCache(), pending: pending, agenda: agenda, losses: agenda.losses},
@@ -46,6 +47,8 @@ const mostPending = 10_000
 // pendingWrites keeps failed writes and retries them. Restored claims are not among them: the local cache still has those, in
 // their newest state, and there may be many more of them.
 type pendingWrites struct {
+	fence func(work func()) bool
+
 	mu      sync.Mutex
 	list    []pendingWrite // oldest first
 	dropped int
@@ -87,12 +90,14 @@ func (p *pendingWrites) flush(ctx context.Context) error {
 		room <- struct{}{}
 		flushing.Go(func() {
 			defer func() { <-room }()
-			for _, i := range writes {
-				if ctx.Err() != nil || list[i].write(ctx) != nil {
-					return
+			p.fence(func() { // what panics is retried
+				for _, i := range writes {
+					if ctx.Err() != nil || list[i].write(ctx) != nil {
+						return
+					}
+					done[i] = true
 				}
-				done[i] = true
-			}
+			})
 		})
 	}
 	flushing.Wait()

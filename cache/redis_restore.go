@@ -112,7 +112,8 @@ func (c *redisClaims) restoreSome(ctx context.Context) {
 		var failed atomic.Bool
 		for _, claim := range some {
 			restoring.Go(func() {
-				if restoreOne(ctx, c, claim) != nil {
+				var err error
+				if !c.fenced(func() { err = restoreOne(ctx, c, claim) }) || err != nil {
 					failed.Store(true)
 				}
 			})

@@ -65,6 +65,18 @@ type RedisConfig struct {
 	// Memory numbers the memories of Redis that this process has seen, above 0: another number means that Redis lost its memory,
 	// was restarted, or went back to an older copy. Nil: only the counts of claims show that.
 	Memory func() int64
+	// Fence does background work, reports a panic of it to the operator, and returns whether it ended without one. Nil: a panic ends the
+	// process.
+	Fence func(work func()) (whole bool)
+}
+
+// fenced does background work, also without a Fence.
+func (c *RedisConfig) fenced(work func()) (whole bool) {
+	if c.Fence != nil {
+		return c.Fence(work)
+	}
+	work()
+	return true
 }
 
 // store makes the calls of Redis.

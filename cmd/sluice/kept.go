@@ -155,7 +155,7 @@ func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) er
 	shared.Store.Alerts = parts.alerts
 	tasks := cache.NewRedis(cache.RedisConfig{
 		Client: client, Timeout: s.RedisTimeout, TTL: s.TaskTTL, Fresh: s.PollInterval, Rate: s.TaskQueryRate, Now: time.Now,
-		Memory: shared.Memory,
+		Memory: shared.Memory, Fence: func(work func()) bool { return telemetry.Fence(parts.log, "tasks", work) },
 	})
 	k.outbox, k.redis, k.balances, k.claims, k.queries, k.cancels, k.outcomes, k.recent = shared.Store.Events, client, shared, tasks, tasks,
 		tasks.Cancels, tasks, recent.NewRedis(client, time.Now)
@@ -251,6 +251,7 @@ func sharedBalances(c *redisclient.Client, s settings.Settings, m unit.Money, lo
 			}
 		},
 		Miscounted: func(err error) { log.Warn("replicas", "error", err.Error()) }, // more are alive than the settings say
+		Fence:      func(work func()) bool { return telemetry.Fence(log, "accounts", work) },
 	})
 	c.OnConnect(balances.Connected)
 	return balances

@@ -19,7 +19,9 @@ const (
 
 // close posts pending charges, then pending claims and the last requests, and logs what could not be posted.
 func (k *kept) close(log *slog.Logger) {
-	k.closeBalances(log)
+	if err := untilDone(settleFor, k.balances.Close); err != nil {
+		log.Error("accounts", "error", err.Error())
+	}
 	var noting sync.WaitGroup
 	noting.Go(func() {
 		if err := untilDone(noteFor, k.collector.Close); err != nil {
@@ -34,13 +36,6 @@ func (k *kept) close(log *slog.Logger) {
 	noting.Wait()
 	if k.redis != nil {
 		_ = k.redis.Close()
-	}
-}
-
-// closeBalances posts pending charges.
-func (k *kept) closeBalances(log *slog.Logger) {
-	if err := untilDone(settleFor, k.balances.Close); err != nil {
-		log.Error("accounts", "error", err.Error())
 	}
 }
 

@@ -173,7 +173,7 @@ func (a *accounts) restoreAll(ctx context.Context) error {
 	if len(teams) == 0 {
 		return nil
 	}
-	err := atOnce(teams, func(id string) error {
+	err := a.atOnce(teams, func(id string) error {
 		return a.restore(ctx, a.patience(), id, a.teams.Get(id), number)
 	})
 	return errors.Join(fmt.Errorf("Redis was restarted or lost its memory; what was last known of %d %s "+ //nolint:staticcheck // a name
@@ -181,19 +181,20 @@ func (a *accounts) restoreAll(ctx context.Context) error {
 }
 
 // atOnce calls do for several teams concurrently, so that a slow network does not delay the other work.
-func atOnce(teams []string, do func(team string) error) error {
+func (a *accounts) atOnce(teams []string, do func(team string) error) error {
 	var mu sync.Mutex
 	var working sync.WaitGroup
 	failed, room := map[string]error{}, make(chan struct{}, 16)
 	for _, team := range teams {
 		room <- struct{}{}
 		working.Go(func() {
-			if err := do(team); err != nil {
+			defer func() { <-room }()
+			err := errPanicked
+			if a.fenced(func() { err = do(team) }); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				failed[team] = err
 			}
-			<-room
 		})
 	}
 	working.Wait()

@@ -51,7 +51,7 @@ func New(config Config) *Failover {
 	}, Ledgers: a.Store.Ledgers}
 	a.reached = s.rates.Opened
 	a.fleet.Grant(0, limit.Beyond{}, config.Now().Add(partFor))
-	s.queue = newQueue(s.post, a.whole)
+	s.queue = newQueue(s.post, a.whole, config.fenced)
 	s.renewer = renewer{accounts: a, rates: s.rates, retain: s.queue.retain, seeded: s.counts}
 	s.sweeper = sweeper{accounts: a, listed: map[string]bool{}}
 	s.Store.Peer = redisstore.Peer{

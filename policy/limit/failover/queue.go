@@ -2,14 +2,12 @@ package failover
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"sluice/policy"
 	"sluice/policy/limit"
 )
 
@@ -19,9 +17,7 @@ const (
 	settlers    = 2    // goroutines that send settlements: one gathers while the other waits for Redis
 	// settlePause is how long a goroutine lets settlements gather: those of one team cost Redis little more than one.
 	settlePause = 5 * time.Millisecond
-	// mostSums is how many sums are kept separately by tag and key, and twice as many by model: clients can invent them.
-	mostSums = 10000
-	keptMost = 100000 // settlements kept while Redis is away; beyond it the oldest is given up, and its hold expires
+	keptMost    = 100000 // settlements kept while Redis is away; beyond it the oldest is given up, and its hold expires
 )
 
 // job is a settlement, or a longer lease.
@@ -47,23 +43,13 @@ func (j *job) key() jobKey {
 	return jobKey{j.charge.Held.Team, j.charge.Held.ID, false}
 }
 
-// sumOf names the charges that are added up to one sum.
-type sumOf struct {
-	team      string
-	day       int
-	model     string
-	endpoint  policy.Endpoint
-	account   string
-	tag, key  limit.Inner
-	estimated bool
-}
-
 // queue settles in the background. What Redis did not take is kept and retried; the ids make that idempotent.
 type queue struct {
 	send  func(ctx context.Context, batch []job) []error // sends jobs, and returns the result of each
 	whole func(err error) bool                           // whether a job's error is Redis's as a whole, so that no other fares better now
 	jobs  chan job
 	turn  chan struct{} // whose goroutine gathers
+	fence func(work func()) bool
 	ended sync.WaitGroup
 
 	gate   sync.RWMutex // guards closed: add holds it for reading, drain for writing
@@ -77,9 +63,9 @@ type queue struct {
 	lost  int64                   // charges that were given up
 }
 
-func newQueue(send func(ctx context.Context, batch []job) []error, whole func(err error) bool) *queue {
+func newQueue(send func(ctx context.Context, batch []job) []error, whole func(err error) bool, fence func(work func()) bool) *queue {
 	q := &queue{
-		send: send, whole: whole, jobs: make(chan job, queueLength), turn: make(chan struct{}, 1), sums: map[sumOf]*limit.Charge{},
+		send: send, whole: whole, fence: fence, jobs: make(chan job, queueLength), turn: make(chan struct{}, 1), sums: map[sumOf]*limit.Charge{},
 		index: map[jobKey]*job{}, most: keptMost,
 	}
 	for range settlers {
@@ -104,16 +90,26 @@ func (q *queue) add(j job) {
 
 func (q *queue) work() {
 	batch := make([]job, 0, queueBatch)
-	for {
-		q.turn <- struct{}{}
-		batch = q.collect(batch[:0])
-		<-q.turn
-		if len(batch) == 0 {
-			return
-		}
-		_ = q.do(context.Background(), batch)
-		clear(batch)
+	for more := true; more; {
+		q.fence(func() { more = q.next(batch) })
 	}
+}
+
+// next does the jobs that arrive next, and reports whether there were any: no more will arrive. What panics is kept.
+func (q *queue) next(batch []job) bool {
+	batch = q.inTurn(batch)
+	defer clear(batch)
+	if len(batch) > 0 {
+		_ = q.do(context.Background(), batch)
+	}
+	return len(batch) > 0
+}
+
+// inTurn is collect by one goroutine at a time.
+func (q *queue) inTurn(batch []job) []job {
+	q.turn <- struct{}{}
+	defer func() { <-q.turn }()
+	return q.collect(batch)
 }
 
 // collect waits for jobs and returns them; empty: no more will arrive.
@@ -189,33 +185,6 @@ func (q *queue) retain(j job) {
 		j.kept = true
 		q.kept, q.index[j.key()] = append(q.kept, &j), &j
 	}
-}
-
-// sum keeps a charge of a hold that Redis does not know. Such charges are added up until they are sent as one.
-func (q *queue) sum(c *limit.Charge) {
-	h := *c.Held
-	h.ID, h.Amounts, h.Local = "sum-"+rand.Text(), limit.Amounts{}, true
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.addUp(&limit.Charge{Held: &h, Team: c.Team, Amounts: c.Amounts, Kinds: c.ByKind(), Estimated: c.Estimated, Sum: true})
-}
-
-// addUp adds a charge to what was not sent yet. It may change the charge. The lock is held.
-func (q *queue) addUp(c *limit.Charge) {
-	h := c.Held
-	of := sumOf{h.Team, h.Day, h.Model, h.Endpoint, h.Account, h.Tag, h.Key, c.Estimated}
-	if q.sums[of] == nil && len(q.sums) >= mostSums { // all others share one, as in the ledgers of Redis
-		of.tag, of.key = of.tag.AsOther(), of.key.AsOther()
-	}
-	if q.sums[of] == nil && len(q.sums) >= 2*mostSums && of.model != "" {
-		of.model = limit.Other
-	}
-	h.Tag, h.Key, h.Model = of.tag, of.key, of.model
-	if s := q.sums[of]; s != nil {
-		s.Team, s.Amounts, s.Kinds = c.Team, s.Amounts.Plus(c.Amounts), s.Kinds.Plus(c.Kinds)
-		return
-	}
-	q.sums[of] = c
 }
 
 // giveUp drops the oldest job that is not a sum: its hold expires when its lease ends. The lock is held.

@@ -90,7 +90,7 @@ func (s *sweeper) sweep(ctx context.Context) (err error) {
 	}
 	n := min(sweepTeams, len(s.rest))
 	var mu sync.Mutex
-	err = errors.Join(err, atOnce(s.rest[:n], func(team string) error {
+	err = errors.Join(err, s.atOnce(s.rest[:n], func(team string) error {
 		o, err := s.sweepTeam(ctx, team)
 		if err != nil && o.Count == 0 {
 			o = before[team]
