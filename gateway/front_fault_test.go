@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +145,43 @@ func TestFrontStreamsThatFailFirstAreAnsweredAtOnce(t *testing.T) {
 					if record.Status != c.status || record.BytesOut != int64(len(got.body)) || record.Refusal != "" ||
 						c.tokens >= 0 && tokens != c.tokens {
 						t.Errorf("record %+v", record)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A client of a stream learns when to try again, too. Where only a payment or the reset of a quota helps, that is minutes.
+func TestRefusalsOfTheServiceSayWhenToRetry(t *testing.T) {
+	for _, c := range []struct {
+		status      int
+		code        string
+		least, most int // seconds; 0: none
+	}{
+		{429, "Throttling.RateQuota", 1, 2}, {503, "Odd", 1, 2}, {500, "Odd", 0, 0}, {400, "Arrearage", 0, 0},
+		{429, "Throttling.AllocationQuota", 300, 360}, {429, "CommodityNotPurchased", 300, 360}, {429, "PrepaidBillOverdue", 300, 360},
+		{503, "PostpaidBillOverdue", 300, 360},
+	} {
+		whole := fmt.Sprintf(`{"code":%q,"message":"it failed"}`, c.code)
+		for about, service := range map[string]func(*plan){
+			"whole": answering(c.status, whole), "stream": streaming(false, errorFrame(strconv.Itoa(c.status), c.code)),
+		} {
+			t.Run(fmt.Sprint(about, c.status, c.code), func(t *testing.T) {
+				h := fronted(t, service)
+				asked := map[string]string{frontChats: frontChat, frontResponses: frontResponse, frontMessages: frontMessage}
+				if about == "whole" {
+					asked[textPath] = textBody
+				}
+				for path, body := range asked {
+					if path != textPath {
+						body = strings.Replace(body, "{", `{"stream":true,`, 1)
+					}
+					got := h.ask("POST", path, body)
+					after, _ := strconv.Atoi(got.header.Get("Retry-After"))
+					final := path != textPath && got.header.Get("X-Should-Retry") == "false"
+					if got.status != c.status || after < c.least || after > c.most || path != textPath && final != (c.least > 60) {
+						t.Errorf("%s: %d, headers %v", path, got.status, got.header)
 					}
 				}
 			})

@@ -16,6 +16,7 @@ import (
 	"sluice/gateway/openai"
 	"sluice/gateway/refusal"
 	"sluice/gateway/upstream"
+	"sluice/policy/account"
 )
 
 // pictures answers a request for images. If the service made a task of it, the client waits for the task's end; nothing is
@@ -210,6 +211,9 @@ func (w *reply) translate(r *http.Request, routes *routes) {
 	}
 	w.front = dialect.NewWriter(w.ResponseWriter, w.state.ID, form)
 	w.front.Counted = func() bool { return counted(w.state) }
+	w.front.Retry = func(status int, code string, h http.Header) {
+		w.state.values.SetRetry(status, account.Patience(code), h)
+	}
 	w.front.Told = func() { w.state.exchange.Said = true }
 	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
 }

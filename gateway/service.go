@@ -17,6 +17,7 @@ import (
 	"sluice/gateway/upstream"
 	"sluice/gateway/wire"
 	"sluice/policy"
+	"sluice/policy/account"
 	"sluice/policy/forms"
 	"sluice/telemetry"
 	"sluice/telemetry/meter"
@@ -100,7 +101,6 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 		return err
 	}
 	wire.Inbound(answer.Header)
-	s.values.SetRetry(answer.StatusCode, answer.Header)
 	s.values.SetLength(answer)
 	switch {
 	case answer.StatusCode >= http.StatusBadRequest: // read whole, because its text may quote the key or name the service's hosts
@@ -109,6 +109,7 @@ func (u *service) receive(answer *http.Response, s *requestState, watch func(pie
 			return err
 		}
 		secrets.Redact(text)
+		s.values.SetRetry(answer.StatusCode, account.Patience(s.reading.ErrorCode), answer.Header)
 	case wire.IsStream(answer.Header):
 		answer.Body = upstream.NewStream(answer.Body, secrets, watch)
 	}

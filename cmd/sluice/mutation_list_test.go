@@ -483,6 +483,11 @@ var mutations = []mutation{
 		new: "if false && unpriced {"},
 	{about: "a library repeats a chat that failed and was charged", file: "gateway/dialect/writer.go", old: "(w.Final || paid || ",
 		new: "(w.Final || paid && false || "},
+	{about: "a stream that failed is answered when the service ends it", file: "gateway/dialect/writer.go", old: "			err = w.fail()\n",
+		new: ""},
+	{about: "a stream's refusal does not say when to try again", file: "gateway/dialect/writer.go", old: "if w.Retry != nil {", new: "if false {"},
+	{about: "an unpaid account is asked again in a moment", file: "policy/account/verdict.go", old: "	if Unpaid(code) || code",
+		new: "	if code"},
 	{about: "a picture that cannot be fetched is paid again", file: "gateway/front_images.go",
 		old: "\tw.front.Final = true\n\treturn refusal.New(refusal.Picture)", new: "\treturn refusal.New(refusal.Picture)"},
 

@@ -34,6 +34,8 @@ type Writer struct {
 	Final bool
 	// Counted reports whether the service has counted work, which a repeat after its error would pay again; nil: it has not.
 	Counted func() bool
+	// Retry sets when the client may repeat a request after an error with a status and a code of the service; nil: nothing sets it.
+	Retry func(status int, code string, header http.Header)
 	// Told is called when a stream has reported its error, before anything of it was sent, and has nothing more to say; nil: nobody asks.
 	Told func()
 	// Memory is the budget for an answer of more than 4 MiB that is no stream; nil: there is always memory.
@@ -226,6 +228,9 @@ func (w *Writer) refuse(err error) error {
 		refusal.Param = w.param
 	}
 	refusal.Message = named(refusal.Message, w.Params)
+	if w.Retry != nil {
+		w.Retry(refusal.Status, refusal.Code, w.Header())
+	}
 	return w.whole(refusal.Status, w.form.Errors(nil, refusal))
 }
 

@@ -171,11 +171,11 @@ func (v *Values) SetLength(answer *http.Response) {
 	}
 }
 
-// SetRetry tells the client to wait a moment if the service refuses for now and does not say for how long.
-func (v *Values) SetRetry(status int, h http.Header) {
+// SetRetry tells the client to wait if the service refuses for now and does not say for how long.
+func (v *Values) SetRetry(status int, after time.Duration, h http.Header) {
 	refuses := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 	if refuses && h["Retry-After"] == nil {
-		h["Retry-After"] = v.One(strconv.Itoa(RetryAfter(time.Second, rand.Float64())))
+		h["Retry-After"] = v.One(strconv.Itoa(RetryAfter(after, rand.Float64())))
 	}
 }
 

@@ -55,6 +55,18 @@ func Unpaid(code string) bool { return billing[code] }
 // throttling is the prefix of the service's codes for rates and quotas.
 const throttling = "Throttling"
 
+// longWait is how long a client waits for a payment or for a quota of the service, whose reset it does not name.
+const longWait = 5 * time.Minute
+
+// Patience is how long a client should wait after a refusal with this code that does not say: a moment, unless only a payment or the reset
+// of a quota helps.
+func Patience(code string) time.Duration {
+	if Unpaid(code) || code == throttling+".AllocationQuota" {
+		return longWait
+	}
+	return time.Second
+}
+
 // Judge reads an answer. Another account may be tried only if this one has certainly done no work: not a byte was
 // sent, or a complete answer refused the key, the payment or the rate. After a 5xx, a timeout or a cut the account may
 // have run the request, and may bill it.

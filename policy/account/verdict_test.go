@@ -90,3 +90,15 @@ func TestWorkIsNeverDoneTwice(t *testing.T) {
 		}
 	}
 }
+
+// A client comes back in a moment, unless only a payment or the reset of a quota helps.
+func TestPatience(t *testing.T) {
+	for code, want := range map[string]time.Duration{
+		"": time.Second, "Throttling": time.Second, "Throttling.RateQuota": time.Second, "ServiceUnavailable": time.Second,
+		"Throttling.AllocationQuota": 5 * time.Minute, "Arrearage": 5 * time.Minute, "PostpaidBillOverdue": 5 * time.Minute,
+	} {
+		if got := account.Patience(code); got != want {
+			t.Errorf("%q: %v, want %v", code, got, want)
+		}
+	}
+}
