@@ -94,7 +94,7 @@ func TestAFormThatMayHaveBeenCountedCountsOnce(t *testing.T) {
 		g.refuse = nil
 	}
 	once := func() string { return formOf(t, parse(t, get(t, h, "/teams/search")), adjust).Get("once") }
-	if once() == once() {
+	if first, second := once(), once(); first == second {
 		t.Error("two pages have one order")
 	}
 }

@@ -83,9 +83,10 @@ func (v *requestsView) count(ctx context.Context, s *site, p access.Person, f re
 			return
 		}
 	}
-	if q := (figures.RefusedQuery{Team: v.Asked["team"], By: "reason", From: f.From, To: f.To,
-		Failed: f.Refusal != recent.AnyRefusal}); f.Refusal != "" && !f.NoPolls &&
-		!f.From.IsZero() && s.Deps.Now().Sub(f.From) < recent.Kept {
+	q := figures.RefusedQuery{
+		Team: v.Asked["team"], By: "reason", Failed: f.Refusal != recent.AnyRefusal, From: f.From, To: f.To,
+	}
+	if f.Refusal != "" && !f.NoPolls && !f.From.IsZero() && s.Deps.Now().Sub(f.From) < recent.Kept {
 		if q.To.IsZero() {
 			q.To = s.Deps.Now()
 		}
