@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/peers"
+	"sluice/cmd/sluice/redisclient"
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway/mirror/store"
 	"sluice/gateway/upstream"
@@ -29,10 +30,10 @@ func (c *configuration) connect(ctx context.Context, p program, file *teams.File
 		trip := peers.RoundTrip(c.RedisTimeout, func(ctx context.Context) error { return client.Ping(ctx).Err() })
 		all = append(all, peers.Peer{Name: "Redis", Try: func(ctx context.Context) (time.Duration, string, error) {
 			took, warning, err := trip(ctx)
-			if err == nil {
-				err = client.RequireNoEviction(ctx)
+			if err != nil {
+				return took, warning, redisclient.Plain(err, peers.Plain)
 			}
-			return took, warning, err
+			return took, warning, client.RequireNoEviction(ctx)
 		}})
 	}
 	trip := c.tunnel().Transport()

@@ -493,6 +493,7 @@ func TestAnOutageSaysWhy(t *testing.T) {
 	t.Parallel()
 	secret := startRedis(t, "--requirepass", "other")
 	full := startRedis(t, "--maxmemory", "1")
+	guarded := startRedis(t, "--sentinel", "sentinel monitor sluice 127.0.0.1 1 2", "requirepass sesame")
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts and never answers
 	if err != nil {
 		t.Fatal(err)
@@ -503,13 +504,16 @@ func TestAnOutageSaysWhy(t *testing.T) {
 	for url, why := range map[string]string{
 		"redis://127.0.0.1:1":                     "connection refused",
 		"redis://user:CANARY@" + secret.address(): "WRONGPASS",
-		full.url():                                         "OOM command not allowed",
-		"redis://" + silent.Addr().String():                "i/o timeout",
-		"rediss://" + silent.Addr().String():               "no TLS handshake within ",
-		"rediss://" + certificate.Listener.Addr().String(): "x509: ",
-		"redis+cluster://" + secret.address():              "NOAUTH",
-		"redis+sentinel://127.0.0.1:1/master":              "connection refused",
-		"redis://name-that-does-not-exist.invalid:6379":    "its name: ",
+		full.url():                                                                       "OOM command not allowed",
+		"redis://" + silent.Addr().String():                                              "i/o timeout",
+		"rediss://" + silent.Addr().String():                                             "no TLS handshake within ",
+		"rediss://" + certificate.Listener.Addr().String():                               "x509: ",
+		"redis+cluster://" + secret.address():                                            "NOAUTH",
+		"redis+sentinel://127.0.0.1:1/master":                                            "the sentinels: connect: connection refused",
+		"redis+sentinel://" + guarded.address() + "/other?sentinel=:sesame":              "the sentinels: none knows the master",
+		"redis+sentinel://" + guarded.address() + "/sluice":                              "the sentinels: NOAUTH",
+		"redis+sentinel://:CANARY@" + guarded.address() + "/sluice?sentinel=user:CANARY": "the sentinels: WRONGPASS",
+		"redis://name-that-does-not-exist.invalid:6379":                                  "its name: ",
 	} {
 		t.Run(why+" "+url[:strings.Index(url, "://")], func(t *testing.T) {
 			t.Parallel()

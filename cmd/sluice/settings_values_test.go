@@ -85,8 +85,9 @@ var settingBounds = []struct {
 	{"TEAMS_POLL", []string{"10ms", "1m", "8760h"}, []string{"9ms", "8760h1s", "300000h", "0", "0s", "-5s", "5", "soon"}},
 	{"REDIS_URL", []string{
 		"redis://h", "rediss://:pass@h:6379/0", "redis+cluster://h1:1,h2", "rediss+cluster://h1,h2", "redis+sentinel://h1,h2/master/0",
+		"redis+sentinel://:a@h1,h2/master?sentinel=:b",
 	}, []string{"h:6379", "http://h", "redis://", "redis+other://h", "redis+sentinel://h1,h2", "redis+sentinel://h/", "redisx://h",
-		"red://h"}},
+		"red://h", "redis://h?sentinel=:b"}},
 	{"REDIS_TIMEOUT", []string{"50ms"}, []string{"0", "-1ms", "8761h"}},
 	{"ON_STATE_LOSS", []string{"local", "refuse"}, []string{"Local", "open"}},
 	{"OUTAGE_BRIDGE", []string{"1m", "10m", "1h"}, []string{"0", "59s", "61m", "-10m", "10"}},

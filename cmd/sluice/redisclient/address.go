@@ -1,11 +1,15 @@
 package redisclient
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // topology is how Redis is run.
@@ -26,32 +30,33 @@ type Address struct {
 	hosts    []string // each with its port; of the sentinels, if they name the master
 	master   string
 	db       int
+
+	sentinelUser, sentinelPassword string // of the sentinels themselves; empty: they ask for none
 }
 
 // addressForm matches ParseAddress's forms. net/url does not parse several hosts with ports.
 var addressForm = regexp.MustCompile(
-	`^redis(s?)(?:\+(cluster|sentinel))?://(?:([^/\s@]*)@)?([^/@\s,]+(?:,[^/@\s,]+)*)(?:/([^/@\s]*))?(?:/([0-9]*))?$`)
+	`^redis(s?)(?:\+(cluster|sentinel))?://(?:([^/\s@]*)@)?([^/@\s,]+(?:,[^/@\s,]+)*)(?:/([^/@\s?]*))?(?:/([0-9]*))?(?:\?sentinel=([^/\s@]*))?$`)
 
 // ParseAddress parses an address of one of these forms; false: it has none of them.
 //
 //	redis://[user:password@]host[:port][/db]
 //	redis+cluster://[user:password@]host[:port],…
-//	redis+sentinel://[user:password@]host[:port],…/master[/db]
+//	redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinel=user:password]
 //
-// rediss instead of redis means TLS. The default port is 6379, of sentinels 26379.
+// What is before the @ is for the master, what is after the ? for the sentinels: often only one of them has a password. rediss instead of redis means TLS. The default port is 6379, of sentinels 26379.
 func ParseAddress(text string) (a Address, ok bool) {
 	m := addressForm.FindStringSubmatch(text)
 	if m == nil {
 		return a, false
 	}
 	a.tls, a.topology = m[1] != "", topology(m[2])
-	user, password, both := strings.Cut(m[3], ":")
-	name, errName := url.PathUnescape(user)
-	word, errWord := url.PathUnescape(password)
-	if errName != nil || errWord != nil || m[3] != "" && !both {
+	var own, sentinels bool
+	a.user, a.password, own = credentialsIn(m[3])
+	a.sentinelUser, a.sentinelPassword, sentinels = credentialsIn(m[7])
+	if !own || !sentinels || m[7] != "" && a.topology != sentinel {
 		return a, false
 	}
-	a.user, a.password = name, word
 	port, db := "6379", m[5]
 	if a.topology == sentinel {
 		port, db, a.master = "26379", m[6], m[5]
@@ -78,4 +83,33 @@ func ParseAddress(text string) (a Address, ok bool) {
 		return a, a.db == 0 && m[6] == ""
 	}
 	return a, len(a.hosts) == 1 && m[6] == ""
+}
+
+// credentialsIn reads user:password, both escaped; an empty text has none.
+func credentialsIn(text string) (user, password string, ok bool) {
+	user, password, both := strings.Cut(text, ":")
+	user, errUser := url.PathUnescape(user)
+	password, errPassword := url.PathUnescape(password)
+	return user, password, errUser == nil && errPassword == nil && (both || text == "")
+}
+
+// sentinelsFail begins the library's error of a master that no sentinel named, which joins an error of each.
+const sentinelsFail = "redis: all sentinels specified in configuration are unreachable: "
+
+// sentinelsFailed reports whether a call failed because no sentinel named the master.
+func sentinelsFailed(err error) bool { return strings.HasPrefix(err.Error(), sentinelsFail) }
+
+// Plain shortens an error of Redis for people, by a function. Of errors of sentinels, which are often the same, it takes the first.
+func Plain(err error, shorten func(error) error) error {
+	all, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err)
+	switch {
+	case !ok || !sentinelsFailed(err):
+		return shorten(err)
+	case errors.Is(err, redis.Nil):
+		return errors.New("the sentinels: none knows the master")
+	}
+	return fmt.Errorf("the sentinels: %w", shorten(all.Unwrap()[0]))
 }

@@ -109,7 +109,8 @@ func (c *Client) open() {
 	options := &redis.UniversalOptions{
 		Addrs: address.hosts, DB: address.db, MasterName: address.master, IsClusterMode: address.topology == cluster,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		CredentialsProvider:   c.credentials,
+		CredentialsProvider: c.credentials,
+		SentinelUsername:    address.sentinelUser, SentinelPassword: address.sentinelPassword,
 		MaxRetries:            -1, // only the caller knows which commands may be retried
 		ContextTimeoutEnabled: true, ReadTimeout: callTimeout, WriteTimeout: callTimeout, PoolTimeout: callTimeout,
 		DialTimeout: dialSteps * dialTimeout, DialerRetries: 1, PoolSize: c.size, PipelinePoolSize: -1,

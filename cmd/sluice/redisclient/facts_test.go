@@ -40,13 +40,18 @@ func TestParseAddress(t *testing.T) {
 		"redis://[::1]":                  {hosts: []string{"[::1]:6379"}},
 		"redis+cluster://a,b:7":          {hosts: []string{"a:6379", "b:7"}, topology: cluster},
 		"rediss+sentinel://a,b:7/main/2": {hosts: []string{"a:26379", "b:7"}, topology: sentinel, tls: true, master: "main", db: 2},
+		"redis+sentinel://:p@a/main?sentinel=:q%2F": {hosts: []string{"a:26379"}, topology: sentinel, master: "main", password: "p",
+			sentinelPassword: "q/"},
+		"redis+sentinel://a/main/1?sentinel=u:q": {hosts: []string{"a:26379"}, topology: sentinel, master: "main", db: 1,
+			sentinelUser: "u", sentinelPassword: "q"},
 	} {
 		if got, ok := ParseAddress(text); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v, want %+v", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{"", "a:6379", "http://a", "redis://", "redis://a,b", "redis://a:x", "redis://u@a", "redis://a/x",
-		"redis+cluster://a/1", "redis+sentinel://a", "redis://a/1001"} {
+		"redis+cluster://a/1", "redis://a?sentinel=:q", "redis://a/1?sentinel=:q", "redis+sentinel://a/main?sentinel=q", "redis+sentinel://a/main?x=:q",
+		"redis+sentinel://a", "redis://a/1001"} {
 		if _, ok := ParseAddress(text); ok {
 			t.Errorf("%q counts as an address", text)
 		}

@@ -240,7 +240,11 @@ func (g *guard) remember(cmd redis.Cmder) {
 func (g *guard) judge(err error) error {
 	var said redis.Error
 	switch {
-	case err == nil, errors.Is(err, redis.Nil), errors.Is(err, context.Canceled):
+	case err == nil, errors.Is(err, context.Canceled):
+		return nil
+	case sentinelsFailed(err): // there is no connection, whatever they said
+		return err
+	case errors.Is(err, redis.Nil):
 		return nil
 	case !errors.As(err, &said):
 		return err
@@ -277,7 +281,7 @@ func (g *guard) failed(err error) {
 // whyAway returns the node's last failure; nil: none yet.
 func (g *guard) whyAway() error {
 	if last := g.failure.Load(); last != nil {
-		return g.client.config.Plain(last.err)
+		return Plain(last.err, g.client.config.Plain)
 	}
 	return nil
 }
