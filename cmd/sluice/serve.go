@@ -65,8 +65,8 @@ func (serveCommand) Run(ctx context.Context, p program) error {
 	if err != nil {
 		return err
 	}
-	if err := process.console.writeLink(p.stderr); err != nil {
-		return err
+	if err := process.console.writeLink(p.stderr); err != nil { // the gateway works without the console's link
+		log.Logger().Warn("console", "warning", "the link to log in could not be written to standard error: "+err.Error())
 	}
 	return process.serve(ctx)
 }
