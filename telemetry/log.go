@@ -35,6 +35,7 @@ type Log struct {
 	config  LogConfig
 	waiting waitingLines
 	dropped atomic.Uint64
+	fault   atomic.Pointer[error] // the last failure of a write; nil: none failed
 	closing chan struct{}
 	done    chan struct{}
 	own     slog.Handler // writes to waiting
@@ -91,6 +92,14 @@ func (l *Log) Logger() *slog.Logger { return l.logger }
 
 // Dropped returns how many lines were lost: the queue was full, the output failed, or the Log was closed.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
+
+// Fault returns the last failure of a write to the output; nil: none failed, so lines are lost only because the output is too slow.
+func (l *Log) Fault() error {
+	if fault := l.fault.Load(); fault != nil {
+		return *fault
+	}
+	return nil
+}
 
 // Close writes the queue and ends the goroutine. It waits until the context ends at the latest: a blocked output must not keep the
 // process from stopping. Later lines are dropped. A second call waits again.

@@ -71,6 +71,7 @@ func (w *lineWriter) write(text []byte) (lost uint64) {
 		text = text[len(part):]
 		n, err := w.writePart(part)
 		if err != nil {
+			w.log.fault.Store(&err)
 			lost += uint64(bytes.Count(part[n:], []byte{'\n'}))
 		}
 	}

@@ -109,6 +109,9 @@ func TestLossesAreToldOnceThereIsRoom(t *testing.T) {
 	if told, dropped := toldIn(disk.String()), l.Dropped(); told != 5 || dropped != 5 {
 		t.Errorf("5 lines are lost, %d are told and %d counted:\n%s", told, dropped, disk.String())
 	}
+	if fault := l.Fault(); fault == nil || !strings.Contains(fault.Error(), "no space left on device") {
+		t.Errorf("the last failure of a write is %v", fault)
+	}
 }
 
 // A line that was torn is never followed by another on the same line, even if ending it fails.

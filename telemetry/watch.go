@@ -56,7 +56,7 @@ func (m *Metrics) Watch(w Watched) error {
 		b.reconciled(w.Reconciled)
 	}
 	if w.LogDropped != nil {
-		b.totals(ownLogDropped, "{line}", "log lines that were lost, because the output does not keep up",
+		b.totals(ownLogDropped, "{line}", "log lines that were lost, because the output is too slow, gone or full",
 			func(_ context.Context, o metric.Int64Observer) error {
 				o.Observe(int64(w.LogDropped()))
 				return nil

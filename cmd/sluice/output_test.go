@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"sluice/cmd/sluice/settings"
 	"sluice/gateway/simulator"
 	"sluice/policy/limit/limittest"
 )
@@ -84,7 +86,26 @@ func TestAnOutputWhoseReaderIsGoneEndsNothing(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	if page := askOK(t, "http://"+p.admin+"/readyz?verbose"); !regexp.MustCompile(`(?m)log: .*\d+ lines were lost since the start; a write failed: broken pipe$`).
+		MatchString(page) {
+		t.Errorf("readiness says\n%s", page)
+	}
 	p.end(t)
+}
+
+// TestLinesLostToAFullDiskSayIt: standard output is a file on a disk without room.
+func TestLinesLostToAFullDiskSayIt(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("this system has no /dev/full")
+	}
+	t.Cleanup(func() { _ = full.Close() })
+	log := openLog(settings.Settings{}, full)
+	log.Logger().Info("a line")
+	closeLog(log)
+	if state := logState(log); state == nil || state.Error() != "1 lines were lost since the start; a write failed: no space left on device" {
+		t.Errorf("the state is %v", state)
+	}
 }
 
 // TestStandardErrorWhoseReaderIsGoneEndsNothing: the link to log in to the console has no reader, and the log says so.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
 	"sluice/policy/account"
 	"sluice/policy/event"
@@ -102,10 +103,14 @@ func openLog(s settings.Settings, w io.Writer) *telemetry.Log {
 
 // logState is the log's line in readiness.
 func logState(log *telemetry.Log) error {
-	if n := log.Dropped(); n > 0 {
-		return fmt.Errorf("%d lines were lost since the start, because the output is too slow", n)
+	n, fault := log.Dropped(), log.Fault()
+	switch {
+	case n == 0:
+		return nil
+	case fault != nil:
+		return fmt.Errorf("%d lines were lost since the start; a write failed: %w", n, files.Pathless(fault))
 	}
-	return nil
+	return fmt.Errorf("%d lines were lost since the start, because the output is too slow", n)
 }
 
 // usualLine is more bytes than most log lines have.
