@@ -230,7 +230,7 @@ func TestChartRefusesWhatCannotWork(t *testing.T) {
 		"settings.REPLICAS=2":                                         "REPLICAS",
 		"settings.UPSTREAM_KEY=sk-upstream":                           "UPSTREAM_KEY",
 		"otel.EXPORTER_OTLP_HEADERS=x=secret":                         "EXPORTER_OTLP_HEADERS",
-		"shutdown.spareSeconds=1":                                     "spareSeconds",
+		"shutdown.spareSeconds=24":                                    "spareSeconds",
 		"redis.url=redis://:password@redis:6379/":                     "url",
 		"settings.STATE_DIR=/tmp":                                     "STATE_DIR",
 		"reconcile.schedule=@daily,reconcile.existingClaim=bills":     "redis.existingSecret",

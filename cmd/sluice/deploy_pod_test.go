@@ -159,7 +159,7 @@ func TestChartConfiguresSluice(t *testing.T) {
 				t.Errorf("SLUICE_REPLICAS=%d, but the chart has %d", c.Replicas, most)
 			}
 			grace := time.Duration(p.GraceSeconds) * time.Second
-			if grace < c.ShutdownDelay+c.ShutdownGrace+settleFor+noteFor+sendFor+logFlush || c.ShutdownGrace < 10*time.Minute ||
+			if grace < c.ShutdownDelay+c.ShutdownGrace+afterRequests || c.ShutdownGrace < 10*time.Minute ||
 				c.ShutdownDelay < 5*time.Second {
 				t.Errorf("the pod is killed after %v, while requests come for %v and run for %v", grace, c.ShutdownDelay, c.ShutdownGrace)
 			}

@@ -17,10 +17,15 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"sluice/cmd/sluice/settings"
+	"sluice/gateway/tasks"
 )
 
 // deployed is the directory with the files from which an operator starts.
 const deployed = "../../deploy/"
+
+// afterRequests is how long a stop may take after the requests have ended: the last queries of tasks, charges, claims and counts,
+// telemetry, and the log.
+const afterRequests = tasks.QueryTime + settleFor + noteFor + sendFor + logFlush
 
 // deployTool is a program to which an operator gives deploy/.
 func deployTool(t *testing.T, name string) func(args ...string) (string, error) {
@@ -195,7 +200,7 @@ func TestComposeConfiguresSluice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stop := parseDuration(t, sluice.StopGrace); stop < c.ShutdownDelay+c.ShutdownGrace+settleFor+noteFor+sendFor+logFlush {
+	if stop := parseDuration(t, sluice.StopGrace); stop < c.ShutdownDelay+c.ShutdownGrace+afterRequests {
 		t.Errorf("stop_grace_period %v cuts what may run for %v after %v", stop, c.ShutdownGrace, c.ShutdownDelay)
 	}
 	if len(c.warnings) > 0 {
