@@ -122,7 +122,9 @@ func TestMetricsAreTheLedgers(t *testing.T) {
 		settled[`outcome="refused"`] < 2 || settled[`outcome="estimated"`] != 1 {
 		t.Errorf("settlements are %v", settled)
 	}
-	h.counts(t, "sluice_upstream_alarms_total", map[string]float64{`code="Arrearage"`: 1, `code="KeyRefused"`: 1, `code="KeyPresented"`: 1})
+	h.counts(t, "sluice_upstream_alarms_total", map[string]float64{
+		`code="Arrearage"`: 1, `code="KeyRefused"`: 1, `code="KeyPresented"`: 1, `code="TaskStatus"`: 0, `code="TaskUnknown"`: 0,
+	})
 	h.counts(t, "sluice_refusals_total", map[string]float64{
 		`reason="rules",stage="inspect",team="search"`: 1, `reason="key",stage="authenticate",team=""`: 2,
 		`reason="task",stage="recall",team="search"`: 1, `reason="key",stage="forward",team="search"`: 1,

@@ -86,7 +86,8 @@ func TestAnOutputWhoseReaderIsGoneEndsNothing(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if page := askOK(t, "http://"+p.admin+"/readyz?verbose"); !regexp.MustCompile(`(?m)log: .*\d+ lines were lost since the start; a write failed: broken pipe$`).
+	if page := askOK(t, "http://"+p.admin+"/readyz?verbose"); !regexp.MustCompile(
+		`(?m)log: .*\d+ lines were lost since the start; a write failed: broken pipe$`).
 		MatchString(page) {
 		t.Errorf("readiness says\n%s", page)
 	}

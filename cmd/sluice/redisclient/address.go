@@ -36,7 +36,8 @@ type Address struct {
 
 // addressForm matches ParseAddress's forms. net/url does not parse several hosts with ports.
 var addressForm = regexp.MustCompile(
-	`^redis(s?)(?:\+(cluster|sentinel))?://(?:([^/\s@]*)@)?([^/@\s,]+(?:,[^/@\s,]+)*)(?:/([^/@\s?]*))?(?:/([0-9]*))?(?:\?sentinel=([^/\s@]*))?$`)
+	`^redis(s?)(?:\+(cluster|sentinel))?://(?:([^/\s@]*)@)?([^/@\s,]+(?:,[^/@\s,` +
+		`]+)*)(?:/([^/@\s?]*))?(?:/([0-9]*))?(?:\?sentinel=([^/\s@]*))?$`)
 
 // ParseAddress parses an address of one of these forms; false: it has none of them.
 //
@@ -44,7 +45,8 @@ var addressForm = regexp.MustCompile(
 //	redis+cluster://[user:password@]host[:port],…
 //	redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinel=user:password]
 //
-// What is before the @ is for the master, what is after the ? for the sentinels: often only one of them has a password. rediss instead of redis means TLS. The default port is 6379, of sentinels 26379.
+// What is before the @ is for the master, what is after the ? for the sentinels: often only one of them has a password. rediss instead of
+// redis means TLS. The default port is 6379, of sentinels 26379.
 func ParseAddress(text string) (a Address, ok bool) {
 	m := addressForm.FindStringSubmatch(text)
 	if m == nil {

@@ -50,7 +50,8 @@ func TestParseAddress(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "a:6379", "http://a", "redis://", "redis://a,b", "redis://a:x", "redis://u@a", "redis://a/x",
-		"redis+cluster://a/1", "redis://a?sentinel=:q", "redis://a/1?sentinel=:q", "redis+sentinel://a/main?sentinel=q", "redis+sentinel://a/main?x=:q",
+		"redis+cluster://a/1", "redis://a?sentinel=:q", "redis://a/1?sentinel=:q", "redis+sentinel://a/main?sentinel=q",
+		"redis+sentinel://a/main?x=:q",
 		"redis+sentinel://a", "redis://a/1001"} {
 		if _, ok := ParseAddress(text); ok {
 			t.Errorf("%q counts as an address", text)
