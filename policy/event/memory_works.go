@@ -30,6 +30,7 @@ type keptWork struct {
 	Work
 	due  time.Time // when some caller of TakeWork gets it
 	late time.Time // when some caller of LateWork gets it; zero: it was released
+	told int       // pictures that the released success said are stored
 }
 
 // keep keeps a work from its draft.
@@ -97,8 +98,13 @@ func (ws *MemoryWorks) worked(w *Work, p Progress) (draft *Draft, known bool) {
 	if kept == nil {
 		return nil, false
 	}
-	if draft = p.Beside; p.Released && !kept.late.IsZero() {
-		draft, kept.late = p.Tell, time.Time{}
+	switch held := !kept.late.IsZero(); {
+	case p.Released && held:
+		if draft, kept.late = p.Tell, (time.Time{}); draft != nil {
+			kept.told = p.Stored
+		}
+	case p.Stored > kept.told:
+		draft = p.Beside
 	}
 	if p.Keep {
 		kept.Work = *w

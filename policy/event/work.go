@@ -3,7 +3,6 @@ package event
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -50,24 +49,30 @@ type Progress struct {
 	Done     bool          // it is removed
 	Released bool          // its success is no longer held back
 	Tell     *Draft        // written if the success was held back until now; nil: nothing
-	Beside   *Draft        // written if the success was released before; nil: nothing
+	Beside   *Draft        // written if the success was released before, and said that fewer pictures are stored; nil: nothing
+	Stored   int           // pictures that are stored
 }
 
 // Waits reports whether a picture waits to be stored.
-func (w *Work) Waits() bool { return w.has(PictureWaits) }
+func (w *Work) Waits() bool { return w.count(PictureWaits) > 0 }
 
-func (w *Work) has(state PictureState) bool {
-	return slices.ContainsFunc(w.Pictures, func(p Picture) bool { return p.State == state })
+func (w *Work) count(state PictureState) (n int) {
+	for _, p := range w.Pictures {
+		if p.State == state {
+			n++
+		}
+	}
+	return n
 }
 
 // Release is the progress that announces the task's success with the pictures as they are or, if the success was
 // announced, the pictures that were stored later. It goes to the current targets, which may differ from those at the
 // task's end. If no picture waits, the work is done.
 func (w *Work) Release(to Routes) Progress {
-	p := Progress{Released: true, Tell: w.draft(TaskSucceeded, to)}
+	p := Progress{Released: true, Tell: w.draft(TaskSucceeded, to), Stored: w.count(PictureStored)}
 	if !w.Waits() {
 		p.Done = true
-		if w.has(PictureStored) {
+		if p.Stored > 0 {
 			p.Beside = w.draft(TaskStored, to)
 		}
 	}

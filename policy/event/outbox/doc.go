@@ -23,6 +23,8 @@
 //	sl1:{<owner>}:works          hash   a work's life after the last    tasks whose pictures wait: a work as JSON, by the task's id
 //	sl1:{<owner>}:works:due      zset   a work's life after the last    those tasks, by when they are tried, ms
 //	sl1:{<owner>}:works:late     zset   a work's life after the last    successes not announced yet, by when they must be, ms
+//	sl1:{<owner>}:works:told     hash   a work's life after the last    how many pictures an announced success said are stored, while others
+//	                                                                    wait
 //	sl1:{<owner>}:succeeded:<n>  hash   8 days after the last           tasks that succeeded on a day, yyyymmdd, and how many pictures they
 //	                                                                    have
 //	sl1:due                      zset   for ever                        <owner> <hook> for which deliveries wait, by when the first is due,

@@ -199,9 +199,10 @@ func (w *Works) Worked(ctx context.Context, work *event.Work, p event.Progress) 
 		Released bool     `json:"released,omitempty"`
 		Tell     *Written `json:"tell,omitempty"`
 		Beside   *Written `json:"beside,omitempty"`
+		Stored   int      `json:"stored"`
 	}{
 		work.Task, "", p.Next.Milliseconds(), w.outbox.workLife().Milliseconds(), p.Done, p.Released, w.outbox.Write(p.Tell),
-		w.outbox.Write(p.Beside),
+		w.outbox.Write(p.Beside), p.Stored,
 	}
 	if p.Keep {
 		args.Work = textOf(work)

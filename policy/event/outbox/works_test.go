@@ -89,6 +89,48 @@ func (f *form) written(team, want string) {
 	}
 }
 
+// What was told as stored with a pending success is not told again: only what was stored after it is, whoever announced the success. A
+// success that nobody heard has told nothing.
+func TestOnlyWhatIsStoredLaterIsToldLater(t *testing.T) {
+	for about, tt := range map[string]struct {
+		at    event.Routes // of the pending success
+		early int          // pictures stored before it
+		later event.PictureState
+		told  bool
+	}{
+		"one before, and the other lost":       {listening, 1, event.PictureLost, false},
+		"one before, and the other later":      {listening, 1, event.PictureStored, true},
+		"none before, and one later":           {listening, 0, event.PictureStored, true},
+		"one before, which nobody heard of":    {silent, 1, event.PictureLost, true},
+		"none before, and nobody heard of any": {silent, 0, event.PictureLost, false},
+	} {
+		t.Run(about, func(t *testing.T) {
+			forms(t, func(f *form) {
+				f.succeed("search", "t1", "https://a/1", "https://a/2")
+				w := f.take(1)[0]
+				f.clock.Move(event.HeldBack + time.Second)
+				if w.Pictures[1].State = event.PictureLost; tt.early > 0 {
+					w.Pictures[1].State = event.PictureStored
+				}
+				f.worked(w, event.Progress{Keep: true, Next: event.Lease}, true)
+				late := f.late()[0] // by another replica, while this one goes on
+				f.worked(late, late.Release(tt.at), true)
+				f.worked(w, event.Progress{Keep: true, Next: event.Lease}, true)
+				w.Pictures[0].State = tt.later
+				f.worked(w, w.Release(listening), true)
+				list, _, err := f.After(f.Context(), event.ID{Owner: "search"}, 9)
+				told := slices.ContainsFunc(list, func(e event.Event) bool { return e.Type == event.TaskStored })
+				if err != nil || told != tt.told {
+					f.Errorf("told: %v, want %v; %v", told, tt.told, err)
+				}
+				if f.client != nil && f.client.Exists(f.Context(), keyOf("search", "works:told")).Val() > 0 {
+					f.Error("what was told is kept longer than its work")
+				}
+			})
+		})
+	}
+}
+
 // A success is told when its pictures are stored, not before, and to the hooks that it is for.
 func TestASuccessIsToldWhenItsPicturesAreStored(t *testing.T) {
 	forms(t, func(f *form) {
