@@ -215,7 +215,32 @@ func TestNoFaultIsLoggedThatDoesNotExist(t *testing.T) {
 	})
 }
 
-// A try that panics ends nothing else: its work is tried again after the lease.
+// A picture whose tries always panic is tried as rarely as one whose host does not give it, keeps no other from being stored, and is lost
+// when its address expires.
+func TestAPictureThatAlwaysPanicsIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		config, tries := b.config(), 0
+		config.Fetch = func(ctx context.Context, w io.Writer, address string) (string, error) {
+			if address == "https://a/1" {
+				tries++
+				panic("of the fetch")
+			}
+			return b.fetch(ctx, w, address)
+		}
+		m, _ := b.run(config)
+		b.succeed("t1", "https://a/1", "https://a/2")
+		time.Sleep(2 * time.Second)
+		b.kept("search/"+b.day+"/t1/2.png", "https://a/2")
+		time.Sleep(25 * time.Hour)
+		b.want("task.succeeded t1 1 pending")
+		if n := m.Waiting(); tries < 10 || tries > 60 || b.counted()["lost expired"] != 1 || n != 0 {
+			t.Errorf("%d tries, %v, %d wait", tries, b.counted(), n)
+		}
+	})
+}
+
+// A try that panics ends nothing else: its work is tried again.
 func TestATryThatPanicsIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

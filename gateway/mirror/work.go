@@ -20,6 +20,8 @@ const (
 	reasonRefused = "refused" // it is no picture, or too large
 )
 
+var errPanicked = errors.New("its try panicked")
+
 // errStore is the error of a store that did not take a picture.
 type errStore struct{ error }
 
@@ -52,7 +54,8 @@ func (m *Mirror) try(ctx context.Context, w *event.Work) {
 		if w.Pictures[i].State != event.PictureWaits {
 			continue
 		}
-		err := m.picture(ctx, w, i)
+		err := errPanicked // a try that panics counts as one that failed
+		telemetry.Fence(m.Log, "mirror", func() { err = m.picture(ctx, w, i) })
 		switch reason := lostFor(w, err, m.Now()); {
 		case ctx.Err() != nil:
 			m.record(ctx, w, event.Progress{Next: time.Millisecond})
