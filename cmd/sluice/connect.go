@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/cache"
 	"sluice/cmd/sluice/peers"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/cmd/sluice/settings"
@@ -27,13 +28,8 @@ func (c *configuration) connect(ctx context.Context, p program, file *teams.File
 	if c.RedisURL != "" {
 		client := openPatient(c.Settings)
 		defer func() { _ = client.Close() }()
-		trip := peers.RoundTrip(c.RedisTimeout, func(ctx context.Context) error { return client.Ping(ctx).Err() })
 		all = append(all, peers.Peer{Name: "Redis", Try: func(ctx context.Context) (time.Duration, string, error) {
-			took, warning, err := trip(ctx)
-			if err != nil {
-				return took, warning, redisclient.Plain(err, peers.Plain)
-			}
-			return took, warning, client.RequireNoEviction(ctx)
+			return c.tryRedis(ctx, client)
 		}})
 	}
 	trip := c.tunnel().Transport()
@@ -47,6 +43,28 @@ func (c *configuration) connect(ctx context.Context, p program, file *teams.File
 		all = append(all, hookNames(team.ID, team.Hooks, networks)...)
 	}
 	return peers.Try(ctx, p.stdout, all)
+}
+
+// tryRedis pings Redis, reads its eviction policy, and writes a key that expires at once: a replica, or a Redis that is full, answers, too.
+func (c *configuration) tryRedis(ctx context.Context, client *redisclient.Client) (took time.Duration, warning string, err error) {
+	trip := peers.RoundTrip(c.RedisTimeout, func(ctx context.Context) error { return client.Ping(ctx).Err() })
+	if took, warning, err = trip(ctx); err != nil {
+		return took, "", redisclient.Plain(err, peers.Plain)
+	}
+	known, err := client.RequireNoEviction(ctx)
+	if err != nil {
+		return took, "", err
+	}
+	if err := client.Set(ctx, cache.KeyPrefix+"check:"+rand.Text(), "", time.Millisecond).Err(); err != nil {
+		return took, "", fmt.Errorf("a write fails: %w", redisclient.Plain(err, peers.Plain))
+	}
+	switch {
+	case known:
+		return took, warning, nil
+	case warning != "":
+		warning += "; "
+	}
+	return took, warning + redisclient.PolicyUnknown, nil
 }
 
 // pictures stores, lists and deletes an object in the store of pictures, as replicas do.

@@ -110,7 +110,7 @@ func TestCheckTriesWhatIsConnectedTo(t *testing.T) {
 	got = command(t.Context(), environ("sk-CANARY", "redis://127.0.0.1:1"), "check", "--connect")
 	if got.code != exitFailure || !strings.Contains(got.stdout, "wrong: Redis: ") ||
 		!strings.Contains(got.stdout, "wrong: the service, account main: the key is refused with 401\n") ||
-		!strings.Contains(got.stderr, "3 of 5 cannot be reached") || !strings.Contains(got.stdout, "wrong: the mirror: ") ||
+		!strings.Contains(got.stderr, "3 of 5 are wrong") || !strings.Contains(got.stdout, "wrong: the mirror: ") ||
 		strings.Contains(got.text(), "CANARY") {
 		t.Errorf("%+v", got)
 	}
@@ -123,19 +123,26 @@ func TestCheckSaysWhatIsWrongWithRedis(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts and never answers
 	must(t, err)
 	t.Cleanup(func() { _ = silent.Close() })
-	plain := startRedis(t)
+	plain, silentOnItself := startRedis(t), startRedis(t)
+	silentOnItself.do("ACL", "SETUSER", "sluice", "on", ">CANARY", "~sl1:*", "+@all", "-info")
 	for redis, want := range map[string]string{
 		"redis://" + silent.Addr().String(): "wrong: Redis: Redis was not asked: no connection " +
 			"within 2s\n",
 		"rediss://" + plain.address(): "wrong: Redis: Redis was not asked: no connection within 2s\n",
 		startRedis(t, "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru").
 			url(): "wrong: Redis: the eviction policy of Redis is allkeys-lru, ",
+		startRedis(t, "--maxmemory", "1").url():             "wrong: Redis: a write fails: OOM command not allowed",
+		startRedis(t, "--replicaof", "127.0.0.1 1").url():   "wrong: Redis: a write fails: READONLY You can't write against a read only replica.",
+		"redis://sluice:CANARY@" + silentOnItself.address(): " ms: its eviction policy could not be read; maxmemory-policy must be noeviction\n",
 		plain.url(): "ok: Redis, ",
 	} {
 		got := command(t.Context(), []string{
 			"SLUICE_UPSTREAM_URL=http://127.0.0.1:1/api/v1", "SLUICE_UPSTREAM_KEY=sk-upstream", "SLUICE_TEAMS_FILE=" + write(t, someTeams),
-			"SLUICE_REDIS_URL=" + redis,
+			"SLUICE_REDIS_URL=" + redis, "SLUICE_REDIS_TIMEOUT=5s", // the round trips of a busy machine cause no warning
 		}, "check", "--connect")
+		if !strings.Contains(got.stderr, " of 2 ") || strings.Contains(got.stderr, "reached") {
+			t.Errorf("%s: the sum is\n%s", redis, got.stderr)
+		}
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%s: %q is missing in\n%s", redis, want, got.text())
 		}

@@ -143,7 +143,7 @@ func (k *kept) inRedis(ctx context.Context, c configuration, parts keptParts) er
 	client := openRedis(s, parts.log, parts.metrics, failover.MemoryFor(file), c.authorities.Roots)
 	client.OnFull(parts.bounds.add(fmt.Sprintf("calls of Redis that wait for a connection: %s each",
 		settings.ShowDuration(redisclient.PlaceWait))))
-	if err := client.RequireNoEviction(ctx); err != nil {
+	if _, err := client.RequireNoEviction(ctx); err != nil {
 		_ = client.Close()
 		return settings.Faults{{Name: settings.Prefix + "REDIS_URL", Text: err.Error()}}
 	}

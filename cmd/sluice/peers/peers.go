@@ -24,7 +24,7 @@ type Peer struct {
 	Try  func(ctx context.Context) (took time.Duration, warning string, err error)
 }
 
-// Try calls all peers concurrently, writes a line for each in order, and returns an error if one cannot be reached.
+// Try calls all peers concurrently, writes a line for each in order, and returns an error if one is wrong.
 func Try(ctx context.Context, w io.Writer, all []Peer) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -54,10 +54,13 @@ func Try(ctx context.Context, w io.Writer, all []Peer) error {
 			return err
 		}
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d of %d cannot be reached", failed, len(all))
+	switch failed {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("1 of %d is wrong", len(all))
 	}
-	return nil
+	return fmt.Errorf("%d of %d are wrong", failed, len(all))
 }
 
 // shown returns a time in ms with one decimal.

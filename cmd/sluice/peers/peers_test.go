@@ -24,7 +24,7 @@ func TestALineForEach(t *testing.T) {
 			Err: errors.New("refused")}})},
 	})
 	const want = "ok: a, 1.5 ms\nwarning: b, 2.0 ms: slow\nwrong: c: refused\n"
-	if err == nil || err.Error() != "1 of 3 cannot be reached" || out.String() != want {
+	if err == nil || err.Error() != "1 of 3 is wrong" || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

@@ -62,13 +62,16 @@ func (f Facts) with(other Facts) Facts {
 // Forgets reports whether nothing shows that the data outlives the server.
 func (f Facts) Forgets() bool { return !f.appends && !f.snapshots && !f.hidden }
 
-// RequireNoEviction fails if Redis reports that it evicts keys when its memory is full. If Redis is away, it logs a warning, and the probe
+// PolicyUnknown is the warning if Redis hides its eviction policy, or is away.
+const PolicyUnknown = "its eviction policy could not be read; maxmemory-policy must be " + noEviction
+
+// RequireNoEviction fails if Redis reports that it evicts keys when its memory is full. If that is unknown, it logs a warning, and the probe
 // asks again.
-func (c *Client) RequireNoEviction(ctx context.Context) error {
-	if c.learn(ctx) == "" {
-		c.config.Log.Warn("redis", "warning", "its eviction policy could not be read at the start; maxmemory-policy must be "+noEviction)
+func (c *Client) RequireNoEviction(ctx context.Context) (known bool, err error) {
+	if known = c.learn(ctx) != ""; !known {
+		c.config.Log.Warn("redis", "warning", PolicyUnknown)
 	}
-	return c.EvictionFault()
+	return known, c.EvictionFault()
 }
 
 // EvictionFault returns an error if Redis is known to evict keys when its memory is full.
