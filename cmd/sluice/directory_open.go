@@ -12,6 +12,7 @@ import (
 	"sluice/cmd/sluice/redisclient"
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway"
+	"sluice/gateway/quotas"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
 	"sluice/telemetry"
@@ -57,7 +58,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 			parts.force.file.Store(file)
 			parts.force.key.Store(new(up.First()))
 			parts.used.Follow(file)
-			rareOf(file).Begin(parts.metrics)
+			quotas.RareOf(file).Begin(parts.metrics)
 			if text := d.watch.lack.Note(up, file); text != "" {
 				parts.log.Warn("directory", "warning", text)
 			}
@@ -69,7 +70,7 @@ func openDirectory(ctx context.Context, c configuration, parts directoryParts) *
 	parts.force.file.Store(c.teams)
 	parts.force.key.Store(new(c.Upstream.First()))
 	parts.used.Follow(c.teams)
-	rareOf(c.teams).Begin(parts.metrics)
+	quotas.RareOf(c.teams).Begin(parts.metrics)
 	upstream, apply := applyWith(c.Upstream)
 	d.store, d.joined = directoryStore(c.Settings, parts.kept.redis), store.NewLive(c.teams, upstream, time.Now, apply)
 	d.setFile = func(file *teams.File, up files.Upstream) {

@@ -202,7 +202,7 @@ var floorPlan = map[string]plan{
 		never: []string{goRedis, otelAPI, "github.com/caarlos0/env", "os"},
 	},
 	"gateway/quotas": {
-		ours:      []string{"policy/event", "policy/limit", "policy/teams", "policy/unit", "telemetry"},
+		ours:      []string{"policy/account", "policy/event", "policy/limit", "policy/teams", "policy/unit", "telemetry"},
 		testsOurs: []string{"policy/event/outbox", "policy/limit/failover", "policy/limit/limittest", "policy/limit/redisstore"},
 		never:     []string{goRedis, otelAPI, "os"},
 	},

@@ -14,34 +14,11 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
-	"sluice/policy/account"
-	"sluice/policy/event"
 	"sluice/policy/teams"
 	"sluice/telemetry"
 	"sluice/telemetry/pulse"
 	"sluice/telemetry/recent"
 )
-
-// rareOf are the labels of rare events' counters that can occur with these teams.
-func rareOf(file *teams.File) telemetry.Rare {
-	rare := telemetry.Rare{Alarms: account.UnpaidCodes()}
-	if len(file.Prices) > 0 {
-		rare.Models = teams.Labels(file)
-	}
-	for _, owner := range append([]*teams.Team{{ID: event.Operators, Hooks: file.Hooks}}, file.List...) {
-		for i := range owner.Hooks {
-			rare.Hooks = append(rare.Hooks, owner.Hooks[i].ID)
-		}
-	}
-	if file.House != nil {
-		for _, q := range file.House.Account.Quotas {
-			for _, percent := range file.House.Alert {
-				rare.House = append(rare.House, telemetry.Passed{Unit: string(q.Unit), Period: string(q.Period), Percent: percent})
-			}
-		}
-	}
-	return rare
-}
 
 // sendFor bounds the sending of pending telemetry when the process ends: the collector may be unreachable.
 const sendFor = 5 * time.Second

@@ -65,8 +65,8 @@ func (f Facts) Forgets() bool { return !f.appends && !f.snapshots && !f.hidden }
 // PolicyUnknown is the warning if Redis hides its eviction policy, or is away.
 const PolicyUnknown = "its eviction policy could not be read; maxmemory-policy must be " + noEviction
 
-// RequireNoEviction fails if Redis reports that it evicts keys when its memory is full. If that is unknown, it logs a warning, and the probe
-// asks again.
+// RequireNoEviction fails if Redis reports that it evicts keys when its memory is full. If that is unknown, it logs a warning, and the
+// probe asks again.
 func (c *Client) RequireNoEviction(ctx context.Context) (known bool, err error) {
 	if known = c.learn(ctx) != ""; !known {
 		c.config.Log.Warn("redis", "warning", PolicyUnknown)
