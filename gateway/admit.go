@@ -117,8 +117,7 @@ func (a *admission) move(s *requestState, to *accounts.Attempt) (wait time.Durat
 // noteSize notes the hold that was placed, and its size. It may be less than what was asked for: its estimates are cut to the quotas of the
 // house and the account, and without Redis to a share of the rates.
 func noteSize(s *requestState, h *limit.Held) {
-	least := h.Least()
-	s.held, s.size, s.text = h, least, s.text+least[limit.Spend]-s.size[limit.Spend]
+	s.held, s.size, s.text = h, h.Amounts, s.text+h.Amounts[limit.Spend]-s.size[limit.Spend]
 }
 
 // noteHeld notes the hold of an admission, and tells the client of it.

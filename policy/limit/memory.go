@@ -239,11 +239,9 @@ func (a *account) settle(c *Charge, t *Terms) (bool, error) {
 	return true, nil
 }
 
-// Extend gives an open hold a new lease, counted from now, in all of its accounts. It is charged under h's account from now on.
+// Extend gives an open hold a new lease, counted from now, in all of its accounts.
 func (m *Memory) Extend(ctx context.Context, h *Held, lease time.Duration) error {
-	a := m.teams.Get(h.Team)
-	a.moved(h)
-	a.extend(h.ID, lease)
+	m.teams.Get(h.Team).extend(h.ID, lease)
 	for _, o := range h.Outer {
 		_ = m.Extend(ctx, o, lease) // it never fails
 	}

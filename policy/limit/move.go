@@ -6,10 +6,11 @@ import (
 	"sluice/policy/teams"
 )
 
-// Move is a hold's change to another account at the service, after the first one refused the work for certain. The team's hold stays.
+// Move is a hold's change to another account at the service, after the first one refused the work for certain. The team's hold and the
+// house's stay, with no more than the new account holds: if the outcome stays unknown, all are charged alike.
 type Move struct {
 	From  *Held
-	To    *Hold // with the amounts of From
+	To    *Hold // with the amounts of From, cut to the new account's quotas
 	Place *Hold // in the quotas of the new account; nil: it has none
 	Back  *Held // in the quotas of the old account; nil: it has none
 }
@@ -23,6 +24,7 @@ func MoveOf(from *Held, to *Hold) *Move {
 	for i := range others {
 		if id := others[i].Team.ID; isOfAccount(id) && !from.alsoIn(id) {
 			m.Place = &others[i]
+			own.Amounts, own.Text = m.Place.Amounts, own.Text+m.Place.Amounts[Spend]-own.Amounts[Spend]
 		}
 	}
 	for _, o := range from.Outer {
@@ -54,13 +56,15 @@ func (m *Move) NeverFits() (Verdict, bool) {
 // Done is the hold after the move. placed is the result of placing Place; nil: none.
 func (m *Move) Done(placed *Held) *Held {
 	moved := *m.From
-	moved.Account, moved.Outside, moved.Outer = accountOf(m.To.Account), m.To.Rated(), nil
+	moved.Account, moved.Outside, moved.Outer, moved.Amounts = accountOf(m.To.Account), m.To.Rated(), nil, m.To.Amounts
 	if placed != nil {
 		moved.Outer = append(moved.Outer, placed)
 	}
 	for _, o := range m.From.Outer {
 		if o != m.Back {
-			moved.Outer = append(moved.Outer, o)
+			house := *o
+			house.Amounts = o.Amounts.AtMost(moved.Amounts)
+			moved.Outer = append(moved.Outer, &house)
 		}
 	}
 	return &moved
@@ -104,20 +108,27 @@ func (m *Memory) Move(_ context.Context, from *Held, to *Hold) (Verdict, error) 
 		return new(Verdict).RefuseOutside(fault, wait, to), nil
 	}
 	moved := move.Done(placed)
-	m.teams.Get(from.Team).moved(moved)
+	for _, h := range append([]*Held{moved}, moved.Outer...) {
+		a := m.teams.Get(h.Team)
+		a.moved(h, a.termsFor(to.Release(h).Team, h.Key.Name()))
+	}
 	if move.Back != nil {
 		_, _ = m.settle(to.Release(move.Back))
 	}
 	return Verdict{Held: moved}, nil
 }
 
-// moved changes the account under which a hold is charged. Its Held never changes, because others read it.
-func (a *account) moved(h *Held) {
+// moved changes the account under which a hold is charged, and gives back what it holds no longer. Its Held never changes, because others
+// read it.
+func (a *account) moved(h *Held, t *Terms) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if was := a.holds[h.ID]; was != nil && !was.expired && was.Account != accountOf(h.Account) {
+	if was := a.holds[h.ID]; was != nil && !was.expired {
 		held := *was
-		held.Account = accountOf(h.Account)
+		held.Account, held.Amounts = accountOf(h.Account), was.Amounts.AtMost(h.Amounts)
+		less := held.Amounts.Minus(was.Amounts)
+		held.add(&less)
+		a.correct(t, &held.Held, held.Rates, &was.Amounts, &held.Amounts, a.time())
 		a.holds[h.ID], a.due[was.index] = &held, &held
 	}
 }

@@ -75,15 +75,6 @@ func (h *Held) AddOuter(k ScopeKind) {
 	})
 }
 
-// Least is what the request holds in each of its accounts: after a move the new one may hold less of an estimate.
-func (h *Held) Least() Amounts {
-	least := h.Amounts
-	for _, o := range h.Outer {
-		least = least.AtMost(o.Amounts)
-	}
-	return least
-}
-
 // In reports whether the request is also held in the house, or in the quotas of its account.
 func (h *Held) In(k ScopeKind) bool { return h.alsoIn(outsideID(k, h.Account)) }
 

@@ -191,13 +191,14 @@ func (b *books) extend(id string, due time.Time) bool {
 	return s == nil || s.state == maybeInRedis
 }
 
-// moveHere changes the account under which what runs here is charged.
+// moveHere changes the account under which what runs here is charged, and how much it holds.
 func moveHere(b *books, h *limit.Held) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.running[h.ID]; s != nil {
-		moved := *s.held
-		moved.Account, s.held = h.Account, &moved
+		moved, was := *s.held, s.held.Amounts
+		moved.Account, moved.Amounts, s.held = h.Account, moved.Amounts.AtMost(h.Amounts), &moved
+		b.held[h.Day] = b.held[h.Day].Plus(moved.Amounts).Minus(was)
 	}
 }
 

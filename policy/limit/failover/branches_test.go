@@ -46,13 +46,13 @@ func account(id string, images, requests int64) *teams.Account {
 
 // eachBranches runs a test over both forms.
 func eachBranches(t *testing.T, test func(b *branches)) {
-	estates(t, branchesDoc, func(e *estate) {
-		b := &branches{estate: e}
-		b.mover = e.housed.(interface {
-			Move(ctx context.Context, from *limit.Held, to *limit.Hold) (limit.Verdict, error)
-		})
-		test(b)
-	})
+	estates(t, branchesDoc, func(e *estate) { test(branchesOf(e)) })
+}
+
+func branchesOf(e *estate) *branches {
+	return &branches{estate: e, mover: e.housed.(interface {
+		Move(ctx context.Context, from *limit.Held, to *limit.Hold) (limit.Verdict, error)
+	})}
 }
 
 func (b *branches) on(a *teams.Account, team string, images int64) *limit.Hold {

@@ -39,9 +39,16 @@ func (s *Failover) Move(ctx context.Context, from *limit.Held, to *limit.Hold) (
 	}
 	moved := m.Done(placed)
 	moved.Shared = shared
-	b := s.teams.Get(from.Team)
-	if moveHere(b, moved); b.extend(moved.ID, s.Now()) {
-		s.queue.add(job{extend: moved}) // so that Redis knows its account
+	for _, h := range append([]*limit.Held{moved}, moved.Outer...) {
+		b := s.teams.Get(h.Team)
+		if moveHere(b, h); h != placed && b.extend(h.ID, s.Now()) {
+			s.queue.add(job{extend: h}) // so that Redis knows its account, and how little it holds
+		}
+	}
+	if !s.Refuse {
+		own := *from
+		own.Outside = nil // moveRates has changed these
+		s.rates.Settle(&limit.Charge{Held: &own, Team: to.Team, Amounts: moved.Amounts})
 	}
 	if m.Back != nil {
 		s.SettleLater(m.To.Release(m.Back))

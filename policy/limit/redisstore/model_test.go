@@ -790,7 +790,7 @@ var mutants = []mutant{
 	{"a batch has no kinds", "for at = kinds, rest - 1, 2 do add_kinds", "for at = 1, 0 do add_kinds"},
 	{"an account has no rows of its own", "return entry .. account_of(team), scopes", "return entry, scopes"},
 	{"a settlement does not know the account", "hold.team = moved\n    if hold.state", "if hold.state"},
-	{"a hold that moved expires where it was", "if later or moved ~= hold.team then\n    hold.team = moved", "if later then"},
+	{"a hold that moved expires where it was", "hold.team = on_account(hold.team, account_of(own.team))", ""},
 	{"an estimate stays one", "(hold.estimated == '1' and charged[i] or 0)", "0"},
 }
 

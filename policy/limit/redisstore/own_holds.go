@@ -44,17 +44,14 @@ func (o *own) admitted(s *versionedState, h *limit.Held, due time.Time) {
 	}
 }
 
-// extended records the lease and the account that a hold has now.
+// extended records the lease and the account that a hold has now, and what it holds.
 func (o *own) extended(h *limit.Held, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if was, mine := o.holds[h.ID]; mine {
-		held := was.Held
-		if held.Account != h.Account {
-			moved := *held
-			moved.Account, held = h.Account, &moved
-		}
-		o.holds[h.ID] = ownHold{held, due}
+		held := *was.Held
+		held.Account, held.Amounts = h.Account, held.Amounts.AtMost(h.Amounts)
+		o.holds[h.ID] = ownHold{&held, due}
 	}
 }
 

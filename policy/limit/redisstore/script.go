@@ -31,7 +31,7 @@ var (
 	batchTelling     = newScript("buckets", "kinds", writing, "told", "reached", "batch")
 	settleScript     = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", writing, "settle")
 	settleTelling    = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", writing, "told", "reached", "settle")
-	extendScript     = newScript("amounts", "named", "kinds", "holds", "extend").withoutMoney()
+	extendScript     = newScript("amounts", "buckets", "named", "kinds", "holds", "extend")
 	sweepScript      = newScript("amounts", "named", "kinds", "holds", "aside", "sweep").withoutMoney()
 	allowanceScript  = newScript("amounts", "buckets", "named", "kinds", "holds", "aside", "allowance")
 	restoreScript    = newScript("amounts", "named", "kinds", "holds", "aside", "told", "restore")

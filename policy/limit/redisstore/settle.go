@@ -229,11 +229,16 @@ func RetentionOf(c *limit.Charge) time.Duration {
 	return Remembered
 }
 
-// Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes no lease. The hold is charged
-// under h's account from now on, if its lease ends.
+// Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes no lease. From now on the hold is
+// charged under h's account if its lease ends, and holds no more than h: the rest is given back.
 func (r *Store) Extend(ctx context.Context, h *limit.Held, lease time.Duration) error {
 	t := r.teams.Get(h.Team)
-	in, err := r.run(ctx, r.begin(extendScript, holdArgs{ID: h.ID, Lease: lease.Microseconds(), Account: limit.AccountMark(h.Account)}, t.key))
+	args := holdArgs{ID: h.ID, Lease: lease.Microseconds(), Text: heldText(h, 0)}
+	if w := t.terms.Load(); w != nil {
+		of := t.wired(w.of, h.Key.Name())
+		args.Rates = append(of.ratesOf(false), of.ratesOf(true)...)
+	}
+	in, err := r.run(ctx, r.begin(extendScript, args, t.key))
 	if err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ type holdArgs struct {
 	Due   int64  `json:"due"`   // when its lease ends
 	Text  string `json:"text"`
 
-	Account string `json:"account"` // for extend.lua: its mark
+	Rates []rateArgs `json:"rates,omitzero"` // for extend.lua
 }
 
 // asideArgs is an allowance in the arguments of scripts.

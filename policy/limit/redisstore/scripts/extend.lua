@@ -1,7 +1,21 @@
--- Gives an open hold a new lease if that ends later: extensions may overtake each other. It is charged on the account given from now on.
--- id  lease  account is @ and its id or empty
+-- Gives an open hold a new lease if that ends later: extensions may overtake each other. From now on it is charged on the account that its
+-- replica names, and holds no more than its replica says: the rest is given back, once, to the rates, too.
+-- id  lease  text of the hold as its replica knows it  rates of its team and of the scopes inside it
 -- Returns 1 if the hold is open, and when its lease ends.
 local now, key = clock(), TEAM .. 'hold:' .. A.id
 local hold = read(key)
 if not hold or hold.state ~= 'held' then return {NUMBER, 0, 0} end
-return {NUMBER, 1, renew(key, hold, A.account, now + A.lease)}
+local held, buckets = amounts_of(hold.held), {}
+local due = renew(key, hold, parse(A.text), now + A.lease)
+local holds = amounts_of(hold.held)
+for _, rate in ipairs(A.rates or {}) do
+  local less = held[rate.unit] - holds[rate.unit]
+  if less > 0 and taken(hold, rate.bit) then
+    local b = rated(rate, now)
+    give(b, less)
+    buckets[#buckets + 1] = b
+  end
+end
+flush()
+for _, b in ipairs(buckets) do store(b) end
+return {NUMBER, 1, due}

@@ -146,17 +146,23 @@ end
 -- on_account is a hold's team, with its key, on another account: @ and its id, or empty.
 local function on_account(team, account) return (string.gsub(team, '^([^/@]+)@?[^/]*', '%1' .. account)) end
 
--- renew gives a held hold a lease that ends then, unless its own ends later, and charges it on an account from now on: @ and its id, or
--- empty. It returns when the lease ends.
-local function renew(key, hold, account, due)
+-- renew brings a held hold up to what its replica knows of it: the account on which it is charged, how little it holds, and when its lease
+-- ends, unless it ends later. It returns when the lease ends. flush writes the rest.
+local function renew(key, hold, own, due)
   local was = redis.call('ZADD', TEAM .. 'open', 'XX', 'INCR', 0, hold.id) -- reads it by a command that the ACL already permits
   was = tonumber(was or 0)
-  local moved, later = on_account(hold.team, account), was < due
-  if later or moved ~= hold.team then
-    hold.team = moved
-    redis.call('SET', key, text_of(hold)) -- an older version gave it a time to live
+  local before, holds, least = text_of(hold), amounts_of(hold.held), amounts_of(own.held)
+  hold.team = on_account(hold.team, account_of(own.team))
+  for i, n in ipairs(holds) do
+    holds[i] = math.min(n, least[i])
+    if holds[i] < n then add(sum(hold).held, i, holds[i] - n) end
   end
-  if later then redis.call('ZADD', TEAM .. 'open', string.format('%d', due), hold.id) end
+  hold.held = written(holds)
+  if was < due or text_of(hold) ~= before then
+    changed[key] = hold
+    writes[#writes + 1] = {key, text_of(hold)} -- an older version gave it a time to live
+  end
+  if was < due then redis.call('ZADD', TEAM .. 'open', string.format('%d', due), hold.id) end
   return math.max(was, due)
 end
 

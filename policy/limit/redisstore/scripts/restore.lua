@@ -2,9 +2,8 @@
 -- all live replicas have done so, for two seconds at most, the team is restoring: its requests are admitted only from allowances. A replica
 -- that knows nothing receives the accounts, and creates them if there are none.
 --
--- Use is the largest count that any replica reports, plus what was charged since. Holds are restored by their ids: existing ones stay, with
--- the lease and the account that their replica knows, and what any replica knows to be settled is not held, in whichever order the replicas
--- report.
+-- Use is the largest count that any replica reports, plus what was charged since. Holds are restored by their ids: existing ones stay, as
+-- their replica knows them, and what any replica knows to be settled is not held, in whichever order the replicas report.
 --
 -- An epoch is a time, later than any seen before: of two, the smaller is an older copy's.
 --
@@ -136,7 +135,7 @@ for _, h in ipairs(A.holds) do
     redis.call('SET', key, h.text)
     redis.call('ZADD', TEAM .. 'open', string.format('%d', h.due), h.id)
   elseif hold.state == 'held' then -- the copy may be from before it was extended, or moved
-    renew(key, hold, account_of(parse(h.text).team), h.due)
+    renew(key, hold, parse(h.text), h.due)
   end
 end
 flush()
