@@ -108,8 +108,7 @@ func stayingOpen(frames ...string) func(*plan) {
 }
 
 // The error of a stream of which the client has nothing yet is sent at once, also if the service leaves its answer open: no library waits
-// for the end, on the same connection or another. What the error counts is charged, and an answer that is or may be charged is not
-// repeated.
+// for the end, on the same connection or another. What the error counts is charged, and an answer that may be charged is not repeated.
 func TestFrontStreamsThatFailFirstAreAnsweredAtOnce(t *testing.T) {
 	const usage = `,"usage":{"input_tokens":9000,"output_tokens":1}`
 	begun := strings.Replace(nativeFrame("", "null"), "]}}", "]}"+usage+"}", 1)
@@ -129,13 +128,15 @@ func TestFrontStreamsThatFailFirstAreAnsweredAtOnce(t *testing.T) {
 	} {
 		for _, path := range []string{frontChats, frontResponses, frontMessages} {
 			t.Run(about+" "+path, func(t *testing.T) {
-				t.Parallel()
+				parallel(t)
 				h := fronted(t, stayingOpen(c.frames...))
 				h.gateway.SetDrainTime(500 * time.Millisecond)
 				body := map[string]string{frontChats: frontChat, frontResponses: frontResponse, frontMessages: frontMessage}[path]
-				for n := range 2 { // the second on the connection of the first
+				for n := range 3 { // the second on the connection of the first, and the third leaves with its answer
 					begun := time.Now()
-					got := h.ask("POST", path, strings.Replace(body, "{", `{"stream":true,`, 1))
+					r := h.request("POST", path, strings.Replace(body, "{", `{"stream":true,`, 1))
+					r.Close = n == 2
+					got := h.send(r)
 					if final := got.header.Get("X-Should-Retry") == "false"; got.status != c.status || got.err != nil || final != c.final ||
 						!strings.Contains(got.body, `"error"`) || time.Since(begun) > 15*time.Second {
 						t.Errorf("%d %v %v after %v: %s", got.status, got.header, got.err, time.Since(begun), got.body)

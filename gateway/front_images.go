@@ -247,8 +247,8 @@ func (w *reply) endFront(r *http.Request, p any) any {
 	} else { // nothing is remembered: a repeat would be paid again
 		w.final(w.front.Final || w.state.mayHaveRun())
 	}
-	if p == http.ErrAbortHandler && r.Context().Err() == nil && dialect.Failed(w.front) {
-		p = nil // the client learns why the stream failed, and not how it ended then
+	if p == http.ErrAbortHandler && dialect.Answered(w.front) {
+		p = nil // the client knows why the stream failed, and not how it ended then
 	}
 	if p == http.ErrAbortHandler && r.Context().Err() == nil && w.takeBack() {
 		w.final(w.front.Final || w.state.mayHaveRun())

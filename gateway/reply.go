@@ -159,7 +159,7 @@ func ping(w *reply) {
 }
 
 func (w *reply) note(err error) {
-	if err != nil && err != dialect.ErrAnswered && w.failed == nil { //nolint:errorlint // it is never wrapped
+	if err != nil && err != dialect.ErrAnswered && w.failed == nil {
 		w.failed = err
 	}
 }
@@ -257,8 +257,8 @@ func measure(w *reply, r *http.Request, now time.Time) {
 	s := w.state
 	s.Duration, s.Service = now.Sub(s.start), s.exchange.Waited
 	s.Overhead = max(s.Duration-s.away()-w.writing, 0)
-	// A slow body's deadline also ends the request's context; its refusal was still written.
-	if w.failed != nil || r.Context().Err() != nil && s.Refusal == "" {
+	// A slow body's deadline also ends the request's context; its refusal was still written. A client may leave with its answer.
+	if w.failed != nil || r.Context().Err() != nil && s.Refusal == "" && !dialect.Answered(w.front) {
 		s.Status = statusClientLeft
 	}
 }

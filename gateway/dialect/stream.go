@@ -10,8 +10,8 @@ import (
 // leave its own answer open.
 var ErrAnswered = errors.New("the client has its answer")
 
-// Failed reports whether a Writer's stream failed before anything of it was sent. The client has the error.
-func Failed(w *Writer) bool { return w.failed != nil }
+// Answered reports whether a Writer has returned [ErrAnswered]; false for nil: there is none.
+func Answered(w *Writer) bool { return w != nil && w.answered }
 
 // fail writes the error of a stream that has not ended. What an answer costs that cannot be read is known only at its end.
 func fail(w *Writer) error {
@@ -26,6 +26,7 @@ func fail(w *Writer) error {
 	if err := w.client.flush(); err != nil {
 		return err
 	}
+	w.answered = true
 	return ErrAnswered
 }
 

@@ -55,6 +55,8 @@ type Writer struct {
 	stream *conversation.Stream // nil: the answer is not a stream
 	memory *conversation.Stream // for it
 	failed error                // of the stream, before anything of it was sent
+
+	answered bool // the client has the error of the stream, whose end has not come
 }
 
 // NewWriter makes the Writer of one request. id is the request's.

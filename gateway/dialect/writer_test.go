@@ -164,7 +164,7 @@ func TestNothingFollowsTheErrorOfAStream(t *testing.T) {
 		answer, flushed := under.Body.String(), under.Flushed
 		_, second := w.Write([]byte(wordFrame))
 		if !errors.Is(first, ErrAnswered) || !errors.Is(second, ErrAnswered) || Ping(w) != nil || w.End() != nil || !flushed ||
-			under.Body.String() != answer || !Failed(w) || heard != told || (under.Header().Get("X-Should-Retry") == "") != told {
+			under.Body.String() != answer || !Answered(w) || heard != told || (under.Header().Get("X-Should-Retry") == "") != told {
 			t.Errorf("%q: %v, %v, flushed %t, told %t, %v %s", frame, first, second, flushed, heard, under.Header(), under.Body)
 		}
 	}
