@@ -55,3 +55,17 @@ func TestHeldFramesAreBounded(t *testing.T) {
 		})
 	}
 }
+
+// Pieces that grow by chance do not prove that each repeats the text before: too few bytes are repeated.
+func TestShortPiecesThatGrowAreHeld(t *testing.T) {
+	s := new(Stream)
+	s.Begin(silent{})
+	for _, text := range []string{"ha", "haha", "hahaha", "hahahaha"} {
+		if _, err := s.Append(nil, []byte(`data:{"output":{"choices":[{"message":{"content":"`+text+"\"}}]}}\n\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.mode.decided || len(s.held) != 3 {
+		t.Errorf("decided %t, %d frames are held", s.mode.decided, len(s.held))
+	}
+}

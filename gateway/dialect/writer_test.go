@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -166,6 +167,27 @@ func TestNothingFollowsTheErrorOfAStream(t *testing.T) {
 		if !errors.Is(first, ErrAnswered) || !errors.Is(second, ErrAnswered) || Ping(w) != nil || w.End() != nil || !flushed ||
 			under.Body.String() != answer || !Answered(w) || heard != told || (under.Header().Get("X-Should-Retry") == "") != told {
 			t.Errorf("%q: %v, %v, flushed %t, told %t, %v %s", frame, first, second, flushed, heard, under.Header(), under.Body)
+		}
+	}
+}
+
+// An error says when the client may try again: after a refusal when its status and code say, and never after counted work that failed.
+func TestErrorsSayWhenToTryAgain(t *testing.T) {
+	for _, c := range []struct {
+		status  int
+		counted bool
+		final   bool
+	}{{429, true, false}, {500, false, false}, {500, true, true}} {
+		w, under := chatting(t)
+		w.Counted = func() bool { return c.counted }
+		w.Retry = func(status int, code string, header http.Header) { header.Set("Retry-After", strconv.Itoa(status%100)+code) }
+		write(t, w, "application/json", c.status, `{"code":"a","message":"b"}`)
+		if err := w.End(); err != nil {
+			t.Fatal(err)
+		}
+		h := under.Header()
+		if h.Get("Retry-After") != strconv.Itoa(c.status%100)+"a" || (h.Get("X-Should-Retry") == "false") != c.final {
+			t.Errorf("%+v: %v", c, h)
 		}
 	}
 }
