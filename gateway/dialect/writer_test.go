@@ -180,7 +180,9 @@ func TestErrorsSayWhenToTryAgain(t *testing.T) {
 	}{{429, true, false}, {500, false, false}, {500, true, true}} {
 		w, under := chatting(t)
 		w.Counted = func() bool { return c.counted }
-		w.Retry = func(status int, code string, header http.Header) { header.Set("Retry-After", strconv.Itoa(status%100)+code) }
+		w.Retry = func(status int, code string, header http.Header) {
+			header.Set("Retry-After", strconv.Itoa(status%100)+code)
+		}
 		write(t, w, "application/json", c.status, `{"code":"a","message":"b"}`)
 		if err := w.End(); err != nil {
 			t.Fatal(err)
