@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/http"
@@ -71,7 +72,7 @@ func (s *requestState) Ended() {
 	if x.Fault != nil {
 		s.fault = refusal.As(x.Fault).Name
 		if x.Wanted {
-			s.Refusal = s.fault // for the log: the header has left already
+			s.Refusal = cmp.Or(s.Refusal, s.fault) // for the log: the header has left already
 		}
 	}
 	ended := telemetry.Result{Status: s.UpstreamStatus, Fault: s.fault}

@@ -64,7 +64,7 @@ func TestFrontStreamWithoutFramesIsAnError(t *testing.T) {
 	h := fronted(t, streaming(false))
 	got := h.ask("POST", frontChats, frontStream)
 	got.wantsOpenAI(t, 502, "server_error", "InternalError", "")
-	if record := h.recordOf(t, got); record.Status != 502 {
+	if record := h.recordOf(t, got); record.Status != 502 || record.Refusal != "forward/answer" {
 		t.Errorf("record %+v", record)
 	}
 }
@@ -94,7 +94,7 @@ func TestFrontStreamsThatEndEarlyEndWithTheDialectsError(t *testing.T) {
 	}{
 		"cut":                   {streaming(true, one, two), "The service's answer broke off.", "forward/answer"},
 		"cut behind the finish": {streaming(true, one, two, nativeFrame("one two", "stop")), "The service's answer broke off.", "forward/answer"},
-		"hung up":               {hangingUp(one, two), "The service's answer broke off.", ""},
+		"hung up":               {hangingUp(one, two), "The service's answer broke off.", "forward/answer"},
 		"error frame":           {streaming(false, one, two, failure), "it failed", ""},
 		"silence":               {fallingSilent(one, two), "The service fell silent inside its answer.", "forward/silent"},
 	} {

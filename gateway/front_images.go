@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -211,10 +212,7 @@ func (w *reply) translate(r *http.Request, routes *routes) {
 	}
 	w.front = dialect.NewWriter(w.ResponseWriter, w.state.ID, form)
 	w.front.Counted = func() bool { return counted(w.state) }
-	w.front.Retry = func(status int, code string, h http.Header) {
-		w.state.values.SetRetry(status, account.Patience(code), h)
-	}
-	w.front.Told = func() { w.state.exchange.Said = true }
+	w.front.Judge = w.judge
 	w.ResponseWriter, w.control = w.front, *http.NewResponseController(w.front)
 }
 
@@ -269,12 +267,26 @@ func (w *reply) endFront(r *http.Request, p any) any {
 			p = nil
 		}
 	}
+	if broke := dialect.Broke(w.front); broke != nil {
+		w.judge(broke)
+	}
 	status, n := w.front.Sent()
 	if status == 0 {
 		return http.ErrAbortHandler // else net/http would send a 200 without a body to a client that only ended its sending side
 	}
 	w.state.Status, w.state.BytesOut = status, n
 	return p
+}
+
+// judge notes the error with which a front ends an answer that began as a success, and names it in the header if that has not left.
+func (w *reply) judge(r *conversation.Refusal) {
+	s := w.state
+	s.exchange.Said = r.Told
+	if refused := refusal.Inside(r, s.service.live.pool.Cover); refused != nil {
+		s.Refusal, s.Reason = cmp.Or(s.Refusal, refused.Name), refused.Shown()
+		w.Header()["Sluice-Refusal"] = []string{refused.Name}
+	}
+	s.values.SetRetry(r.Status, account.Patience(r.Code), w.Header())
 }
 
 // final sets whether a client of OpenAI's interface is asked not to repeat the request, because a repeat would fail or pay again.

@@ -1,6 +1,9 @@
 package gateway_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRecordHasTheErrorInsideAnAnswer: an answer that begins with status 200 may report an error, for the service's own interface and for a
 // front.
@@ -27,6 +30,42 @@ func TestRecordHasTheErrorInsideAnAnswer(t *testing.T) {
 				if record.UpstreamStatus != 200 || record.UpstreamError != tt.inner || record.UpstreamCode != tt.code || record.Refusal != "" {
 					t.Errorf("%s: %d %q of %+v", path, record.UpstreamError, record.UpstreamCode, record)
 				}
+			}
+		})
+	}
+}
+
+// TestFrontErrorsOfSluicesOwnAreNamed: an answer that cannot be used is refused like any other failure of the service. The header names the
+// refusal, unless it has left; the record names it always.
+func TestFrontErrorsOfSluicesOwnAreNamed(t *testing.T) {
+	const unreadable, broken = "The service's answer could not be read.", "The service's answer broke off."
+	text := nativeFrame("one", "null") + nativeFrame(" two", "null")
+	for about, tt := range map[string]struct {
+		media, answer, body, reason string
+		status                      int
+	}{
+		"no JSON":             {"application/json", "<html>", frontChat, unreadable, 502},
+		"no choices":          {"application/json", `{"output":{}}`, frontChat, unreadable, 502},
+		"no frames":           {streamType, "", frontStream, unreadable, 502},
+		"an unreadable frame": {streamType, "data:{\n\n", frontStream, unreadable, 502},
+		"one after content":   {streamType, text + "data:{\n\n", frontStream, unreadable, 200},
+		"no end":              {streamType, text, frontStream, broken, 200},
+		"the service's":       {streamType, errorEvent(502), frontStream, "", 502},
+		"one of it, later":    {streamType, text + errorEvent(502), frontStream, "", 200},
+	} {
+		t.Run(about, func(t *testing.T) {
+			h := fronted(t, says(200, tt.media, tt.answer, nil))
+			got := h.ask("POST", frontChats, tt.body)
+			record, named, header := h.recordOf(t, got), "", ""
+			if tt.reason != "" {
+				named = "forward/answer"
+			}
+			if tt.status == 502 {
+				header = named
+			}
+			if got.status != tt.status || got.header.Get("Sluice-Refusal") != header || !strings.Contains(got.body, tt.reason) ||
+				record.Refusal != named || record.Reason != tt.reason {
+				t.Errorf("%d %v %s, record %q %q", got.status, got.header, got.body, record.Refusal, record.Reason)
 			}
 		})
 	}

@@ -112,7 +112,7 @@ func endFront(g *Gateway, w *reply, r *http.Request, p any) (after any) {
 func record(g *Gateway, w *reply, r *http.Request, s *requestState) {
 	defer g.deps.Record(&s.Record)
 	defer releaseBody(g.inspection.buffers, s)
-	if s.Key != "" && broken(s.Refusal) {
+	if s.Key != "" && refusal.IsBroken(s.Refusal) {
 		g.throttle.strikes.Add(s.Key)
 	}
 	g.throttle.leaveSlot(s)
@@ -126,15 +126,6 @@ func record(g *Gateway, w *reply, r *http.Request, s *requestState) {
 	s.clientSpan.End(telemetry.Result{Status: s.UpstreamStatus, Fault: s.Refusal, Reading: &s.reading}, s.answered)
 	g.deps.Metrics.Served(&s.Record)
 	g.deps.Traces.End(&s.Record)
-}
-
-// broken reports whether a refusal is for the content of the request, and not for its team or its time.
-func broken(name string) bool {
-	switch name {
-	case refusal.Large.Name, refusal.Media.Name, refusal.Slow.Name, refusal.Body.Name, refusal.Rules.Name:
-		return true
-	}
-	return false
 }
 
 // recovered answers after a panic, and returns the value to panic with again; nil: none.

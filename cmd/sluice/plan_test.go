@@ -132,7 +132,7 @@ var floorPlan = map[string]plan{
 	"gateway/loads": {ours: []string{"policy/limit", "policy/teams"}, never: offline, timeless: true},
 	"gateway/turn": {ours: []string{"policy", "policy/limit", "policy/teams", "policy/unit"},
 		files: map[string][]string{"*_test.go": {xTime}}, never: silent},
-	"gateway/refusal": {ours: []string{"gateway/turn", "gateway/upstream", "policy/limit", "telemetry"},
+	"gateway/refusal": {ours: []string{"gateway/conversation", "gateway/turn", "gateway/upstream", "policy/limit", "telemetry"},
 		never: []string{otelAPI, goRedis, "os"}, timeless: true},
 	"gateway/repeats": {
 		ours: []string{"policy/limit", "policy/teams", "policy/unit", "telemetry"}, testsOurs: []string{"policy/limit/limittest"},

@@ -21,6 +21,7 @@ type Stream struct {
 	held     [][]byte // copies of the frames whose mode is not decided
 	started  bool     // the dialect has got something
 	ended    bool     // no more output
+	broke    *Refusal // its error, unless the service reported it
 
 	heldBytes int // of the copies
 }
@@ -182,12 +183,18 @@ func (s *Stream) release(dst []byte) []byte {
 	return dst
 }
 
+// Broke returns the error that the stream had to end with although the service did not report it; nil: none.
+func (s *Stream) Broke() *Refusal { return s.broke }
+
 // fail ends the stream with an error.
 func (s *Stream) fail(dst []byte, r *Refusal) ([]byte, error) {
 	dst = s.release(dst)
 	s.ended = true
 	if !s.started {
 		return dst, r
+	}
+	if !r.Told {
+		s.broke = r
 	}
 	return s.dialect.Fail(dst, r), nil
 }

@@ -13,12 +13,18 @@ var ErrAnswered = errors.New("the client has its answer")
 // Answered reports whether a Writer has returned [ErrAnswered]; false for nil: there is none.
 func Answered(w *Writer) bool { return w != nil && w.answered }
 
+// Broke returns the error with which a Writer's stream ended after its beginning, if the service did not report it; nil: none.
+func Broke(w *Writer) *conversation.Refusal {
+	if w.stream == nil {
+		return nil
+	}
+	return w.stream.Broke()
+}
+
 // fail writes the error of a stream that has not ended. What an answer costs that cannot be read is known only at its end.
 func fail(w *Writer) error {
 	if refused, ok := errors.AsType[*conversation.Refusal](w.failed); !ok || !refused.Told {
 		w.Final = true
-	} else if w.Told != nil {
-		w.Told()
 	}
 	if err := w.chunks(); err != nil {
 		return err

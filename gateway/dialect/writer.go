@@ -34,10 +34,8 @@ type Writer struct {
 	Final bool
 	// Counted reports whether the service has counted work, which a repeat after its error would pay again; nil: it has not.
 	Counted func() bool
-	// Retry sets when the client may repeat a request after an error with a status and a code of the service; nil: nothing sets it.
-	Retry func(status int, code string, header http.Header)
-	// Told is called when a stream has reported its error, before anything of it was sent, and has nothing more to say; nil: nobody asks.
-	Told func()
+	// Judge sees the error that takes the place of a success, before it is written, and may change it; nil: it is written as it is.
+	Judge func(*conversation.Refusal)
 	// Memory is the budget for an answer of more than 4 MiB that is no stream; nil: there is always memory.
 	Memory Memory
 	// Whole translates an answer that is no chat; nil: others translate it, or it is in the client's form already.
@@ -226,13 +224,13 @@ func (w *Writer) refuse(err error) error {
 	if !ok {
 		refusal = &conversation.Refusal{Status: http.StatusInternalServerError, Message: "The gateway failed."}
 	}
+	if w.Judge != nil && w.status < http.StatusBadRequest {
+		w.Judge(refusal)
+	}
 	if refusal.Param == "" {
 		refusal.Param = w.param
 	}
 	refusal.Message = named(refusal.Message, w.Params)
-	if w.Retry != nil {
-		w.Retry(refusal.Status, refusal.Code, w.Header())
-	}
 	return w.whole(refusal.Status, w.form.Errors(nil, refusal))
 }
 

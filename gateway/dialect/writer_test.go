@@ -158,7 +158,7 @@ func TestNothingFollowsTheErrorOfAStream(t *testing.T) {
 		w, under := chatting(t)
 		w.form.Ping = "event: ping\n\n"
 		heard := false
-		w.Told = func() { heard = true }
+		w.Judge = func(r *conversation.Refusal) { heard = r.Told }
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(http.StatusOK)
 		_, first := w.Write([]byte(frame))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/gateway/conversation"
 )
 
 // ErrOurKey is the cause of a refusal because the service refused the key of its account.
@@ -29,11 +31,40 @@ func OfAnswer(answer *http.Response, wait time.Duration) error {
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
 		return broken(errRedirected) // following it would send the key to another host
 	case answer.StatusCode == http.StatusUnauthorized:
-		return New(OurKey).Say("The service refused the gateway's key; its operators have been alerted.").Because(ErrOurKey).Retry(wait)
+		return ourKey().Retry(wait)
 	case slices.ContainsFunc(answer.Header["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }):
 		return broken(errEncoded)
 	}
 	return nil
+}
+
+func ourKey() *Refusal {
+	return New(OurKey).Say("The service refused the gateway's key; its operators have been alerted.").Because(ErrOurKey)
+}
+
+// Inside refuses for an error in place of a success, or inside it, and changes the error accordingly; nil: it is the service's, about the
+// request. cover covers what must not reach a client.
+func Inside(r *conversation.Refusal, cover func(text string) string) (refused *Refusal) {
+	switch {
+	case !r.Told:
+		refused = New(Answer).Say("%s", r.Message)
+	case r.Status == http.StatusUnauthorized:
+		refused = ourKey()
+	default:
+		r.Code, r.Message = cover(r.Code), cover(r.Message)
+		return nil
+	}
+	r.Status, r.Code, r.Message = refused.Status, refused.Code, refused.Message
+	return refused
+}
+
+// IsBroken reports whether a refusal is for the content of the request, and not for its team or its time.
+func IsBroken(name string) bool {
+	switch name {
+	case Large.Name, Media.Name, Slow.Name, Body.Name, Rules.Name:
+		return true
+	}
+	return false
 }
 
 // Lost refuses an answer of the service that broke off. fault is the name of the exchange's refusal; empty: it has none.
