@@ -69,6 +69,26 @@ func TestABackupOfRedisIsRestored(t *testing.T) {
 	}
 }
 
+// The command of the page finds the password in every form of the address.
+func TestTheBackupFindsThePassword(t *testing.T) {
+	command := regexp.MustCompile(`redis-cli .*\)`).ReplaceAllString(blockOf(t, "docs/start.md", "backup"), "printenv REDISCLI_AUTH)")
+	for address, want := range map[string]string{
+		"redis://:sesame@redis.example:6379":                             "sesame",
+		"rediss://user:sesame@redis.example:6380/1":                      "sesame",
+		"redis+cluster://:sesame@a:6379,b:6379":                          "sesame",
+		"rediss+sentinel://user:sesame@a,b/master/0?sentinel=user:other": "sesame",
+	} {
+		dir := t.TempDir()
+		must(t, os.MkdirAll(filepath.Join(dir, "deploy", "secrets"), 0o700))
+		must(t, os.WriteFile(filepath.Join(dir, "deploy", "secrets", "redis-url"), []byte(address+"\n"), 0o600))
+		shell := exec.CommandContext(t.Context(), "sh", "-ec", command)
+		shell.Dir = dir
+		if said, err := shell.CombinedOutput(); err != nil || strings.TrimSpace(string(said)) != want {
+			t.Errorf("%s: %s, %v", address, said, err)
+		}
+	}
+}
+
 // fill writes a month of twenty teams, open holds and settled ones.
 func fill(t *testing.T, client *redis.Client) {
 	t.Helper()
