@@ -143,7 +143,8 @@ func TestAnEstimateCostsNoMoreThanWasHeld(t *testing.T) {
 func TestAnEstimateCostsNoMoreThanTheNewAccountHolds(t *testing.T) {
 	var asked atomic.Int32
 	h := build(t, governed, func(p *plan) {
-		p.service = accountsOf(t, "id: a, weight: 1000, quotas: {spend: {day: 80}}", "id: b, quotas: {spend: {day: 8}}")
+		p.service = accountsOf(t, "id: a, quotas: {spend: {day: 80}}", "id: b, quotas: {spend: {day: 8}}")
+		p.config.ChooseFirst()
 		p.teams = "prices: [{model: \"*\", output_per_million: 10, image: 0.5}]\n"
 		p.upstream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
