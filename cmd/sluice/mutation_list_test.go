@@ -76,6 +76,8 @@ var mutations = []mutation{
 		old: "renew(key, hold, parse(h.text), h.due)", new: ""},
 	{about: "what was restored of all accounts counts in main's quota", file: "policy/limit/redisstore/seed.go",
 		old: " && !accountless[limit.LedgerName(row.Model, row.Endpoint, row.Account)]", new: ""},
+	{about: "a replica stays in the list of an account that it does not charge", file: "policy/limit/failover/seed.go",
+		old: "(due || of.state.Load() == charging)", new: "due"},
 	{about: "an older call restores allowances over a later one", file: "policy/limit/redisstore/scripts/restore.lua",
 		old: "replica ~= '' and A.call > last_call(replica)", new: "replica ~= ''"},
 	{about: "a replica takes more than what is free", file: "policy/limit/redisstore/scripts/replicas.lua",

@@ -144,8 +144,8 @@ func (b *branches) spend(h *limit.Held, tokens int64) {
 	}
 }
 
-// The same is true if the team's hold is not in Redis yet when the request moves, and of an older copy of Redis's memory, in which it has not
-// moved.
+// The same is true if the team's hold is not in Redis yet when the request moves, and of an older copy of Redis's memory, in which it has
+// not moved.
 func TestAHoldThatMovedStaysSmall(t *testing.T) {
 	file, err := teams.Parse([]byte("teams:\n  - {id: search}\n"))
 	if err != nil {

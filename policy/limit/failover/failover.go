@@ -164,7 +164,7 @@ func (s *Failover) Maintain(ctx context.Context) error {
 	if s.away.Load() == nil || s.Store.Cluster { // else an allowance would only shrink
 		err = errors.Join(err, s.renewer.all(ctx))
 	}
-	err = errors.Join(err, s.sweeper.sweep(ctx), s.checkSeeds(ctx))
+	err = errors.Join(err, s.sweeper.sweep(ctx), s.checkSeeds(ctx, false))
 	if s.away.Load() != nil || errors.Is(err, limit.ErrAway) || errors.Is(err, limit.ErrBusy) {
 		return errs // Changed reports that; the owner of the connections reports that all are busy
 	}
@@ -174,7 +174,7 @@ func (s *Failover) Maintain(ctx context.Context) error {
 // Close posts what waits and gives the allowances back. Its error says what could not be posted before ctx ended.
 func (s *Failover) Close(ctx context.Context) error {
 	s.queue.drain(ctx)
-	err := s.renewer.leave(ctx)
+	err := errors.Join(s.renewer.leave(ctx), s.checkSeeds(ctx, true))
 	// otherwise its part is free when it counts as dead
 	_ = s.call(ctx, func(ctx context.Context) error { return redisstore.Leave(ctx, s.Store) })
 	if lost := s.queue.waiting(); lost > 0 {

@@ -105,14 +105,16 @@ func (s *settler) seed(ctx context.Context, account string, of *seed) error {
 }
 
 // checkSeeds checks at intervals whether another replica admitted requests without the account, and then adds their
-// use to it. A replica that admits such requests itself leaves the account's list, so that the others notice.
-func (s *settler) checkSeeds(ctx context.Context) (errs error) {
+// use to it. A replica that admits such requests itself leaves the account's list at once, so that the others notice,
+// although it may end soon; an ending one does only that.
+func (s *settler) checkSeeds(ctx context.Context, ending bool) (errs error) {
 	if s.away.Load() != nil {
 		return nil
 	}
 	now := s.Now()
 	s.seeds.of.Each(func(account string, of *seed) {
-		if of.listed.Load() && now.Sub(of.checked) >= unlessAtService(account, checkEvery, checkAtService) {
+		due := !ending && now.Sub(of.checked) >= unlessAtService(account, checkEvery, checkAtService)
+		if of.listed.Load() && (due || of.state.Load() == charging) {
 			of.checked = now
 			errs = errors.Join(errs, s.checkSeed(ctx, account, of))
 		}
