@@ -63,8 +63,10 @@ func TestBackgroundWorkOutlivesItsPanics(t *testing.T) {
 		defer close(done)
 		h.gateway.Work(ctx)
 	}()
-	for p.maintained.Load() < 2 || p.handed.Load() < 2 {
-		time.Sleep(10 * time.Millisecond)
+	for begun := time.Now(); p.maintained.Load() < 2 || p.handed.Load() < 2; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > time.Minute {
+			t.Fatalf("after a minute there were %d rounds of Maintain and %d of Due", p.maintained.Load(), p.handed.Load())
+		}
 	}
 	stop()
 	<-done
