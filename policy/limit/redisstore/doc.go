@@ -15,8 +15,7 @@
 //	sl1:teams                             set    for ever                   the teams that ever sent a request
 //	sl1:replicas                          hash   fields 49 h                when each replica was alive, and outages
 //	sl1:{sl1:replicas}:parts              hash   fields 10 min              each replica's part of what may be in flight
-//	sl1:account:{account}:<models>:<unit> string two refills and a minute   a bucket of the account main at the service; of another: <id>
-//	                                                                        <models>
+//	sl1:account:{account}:<models>:<unit> string two refills and a minute   a bucket of the account main; of another: <id> <models>
 //	sl1:{<team>}:rate:<unit>              string two refills and a minute   a bucket: "<full at, µs> <limit> <per, µs> <burst>"
 //	sl1:{<team>}:quota                    hash   for ever; old fields go    <day or month>:<unit>:used, held, aside, told; tasks; epoch,
 //	                                                                        seq, restoring; past: how often days that are over were
