@@ -95,7 +95,8 @@ func (s *requestState) Ended() {
 func (s *requestState) judge() {
 	u := s.service
 	s.verdict = s.attempt.End(accounts.AnswerOf(s.exchange, &s.reading, s.UpstreamStatus, s.retryAfter))
-	if s.UpstreamStatus == http.StatusUnauthorized {
+	if cmp.Or(s.UpstreamError, s.UpstreamStatus) == http.StatusUnauthorized {
+		s.Refusal = cmp.Or(s.Refusal, refusal.OurKey.Name) // a stream's header has left already
 		u.alarms.Raise(telemetry.AlarmKeyRefused, s.attempt.ID, refusal.ErrOurKey.Error())
 	}
 	if s.reading.Failed && account.Unpaid(s.reading.ErrorCode) {

@@ -70,3 +70,30 @@ func TestFrontErrorsOfSluicesOwnAreNamed(t *testing.T) {
 		})
 	}
 }
+
+// TestAKeyThatIsRefusedInsideAStreamIsTheOperators: it raises the alarm, and a client of a front is not told that its own key is wrong.
+func TestAKeyThatIsRefusedInsideAStreamIsTheOperators(t *testing.T) {
+	const refused = "event:error\n:HTTP_STATUS/401\ndata:{\"code\":\"InvalidApiKey\",\"message\":\"Invalid API-key provided.\"}\n\n"
+	for path, body := range map[string]string{
+		textPath: textBody, frontChats: frontChat, frontResponses: frontResponse, frontMessages: frontMessage,
+	} {
+		t.Run(path, func(t *testing.T) {
+			h := fronted(t, says(200, streamType, refused, nil))
+			want := reading{status: 502, body: "The service refused the gateway's key; its operators have been alerted."}
+			if path == textPath {
+				want = reading{status: 200, body: refused}
+			} else {
+				body = strings.Replace(body, "{", `{"stream":true,`, 1)
+			}
+			got := h.ask("POST", path, body, "X-Service-SSE", "enable")
+			record := h.recordOf(t, got)
+			if got.status != want.status || !strings.Contains(got.body, want.body) || record.Refusal != "forward/key" ||
+				(got.header.Get("Sluice-Refusal") == "forward/key") != (path != textPath) {
+				t.Errorf("%d %v %s, record %+v", got.status, got.header, got.body, record)
+			}
+			h.counts(t, "sluice_upstream_alarms_total", map[string]float64{
+				`code="KeyRefused"`: 1, `code="KeyPresented"`: 0, `code="TaskStatus"`: 0, `code="TaskUnknown"`: 0,
+			})
+		})
+	}
+}
