@@ -1,6 +1,9 @@
 package gateway_test
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -95,5 +98,29 @@ func TestAKeyThatIsRefusedInsideAStreamIsTheOperators(t *testing.T) {
 				`code="KeyRefused"`: 1, `code="KeyPresented"`: 0, `code="TaskStatus"`: 0, `code="TaskUnknown"`: 0,
 			})
 		})
+	}
+}
+
+// TestFrontErrorsShowNoSecret: an error that the service reports with status 200 shows neither its key nor its address.
+func TestFrontErrorsShowNoSecret(t *testing.T) {
+	said := `{"code":"` + upstreamKey + `","message":"bad key ` + upstreamKey + ` at http://HOST/x"}`
+	for path, body := range map[string]string{frontChats: frontChat, frontResponses: frontResponse, frontMessages: frontMessage} {
+		for _, stream := range []string{"", `"stream":true,`} {
+			t.Run(path+stream, func(t *testing.T) {
+				h := fronted(t, func(p *plan) {
+					service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						w.Header().Set("Content-Type", "application/json")
+						_, _ = io.WriteString(w, strings.ReplaceAll(said, "HOST", r.Host))
+					}))
+					t.Cleanup(service.Close)
+					p.address = service.URL
+				})
+				got := h.ask("POST", path, strings.Replace(body, "{", "{"+stream, 1))
+				if got.status != 500 || strings.Contains(got.body, upstreamKey) || strings.Contains(got.body, "127.0.0.1") ||
+					!strings.Contains(got.body, "bad key ***") {
+					t.Errorf("%d %s", got.status, got.body)
+				}
+			})
+		}
 	}
 }

@@ -500,6 +500,8 @@ var mutations = []mutation{
 		old: "cmp.Or(s.UpstreamError, s.UpstreamStatus) ==", new: "s.UpstreamStatus =="},
 	{about: "a front's client is told that its own key is wrong", file: "gateway/refusal/answer.go",
 		old: "case r.Status == http.StatusUnauthorized:", new: "case false:"},
+	{about: "an error with status 200 shows a front's client the key", file: "gateway/refusal/answer.go",
+		old: "cover(r.Code), cover(r.Message)", new: "r.Code, r.Message"},
 	{about: "an answer that cannot be used has no name", file: "gateway/refusal/answer.go", old: "case !r.Told:", new: "case false:"},
 	{about: "an unpaid account is asked again in a moment", file: "policy/account/verdict.go", old: "	if Unpaid(code) || code",
 		new: "	if code"},
