@@ -48,10 +48,7 @@ func Of(r *recent.Request) Answer {
 		row = allOut
 	case r.Refusal != "":
 	case r.Status == statusClientLeft:
-		return Answer{
-			"The client left before the answer was written.", ClientWay,
-			"Look at the client's own timeout; a repetition with the same Idempotency-Key gets the first answer.",
-		}
+		return Answer{"The client left before the answer was written.", ClientWay, "Look at the client's own timeout." + repetition(r)}
 	case max(r.Status, r.Inner) >= http.StatusInternalServerError:
 		return Answer{answered(r), Service, "Send the request again later. If it goes on, tell the service the id of its answer."}
 	case max(r.Status, r.Inner) >= http.StatusBadRequest:
@@ -60,13 +57,29 @@ func Of(r *recent.Request) Answer {
 		return Answer{Sentence: "It was not refused."}
 	}
 	a := Answer{r.Reason, row.blame, row.advice}
-	if r.Refusal == "admit/quota" {
+	switch r.Refusal {
+	case "forward/answer", "forward/silent":
+		a.Advice += repetition(r)
+	case "admit/quota":
 		a.Advice = "Wait until it resets, ask for less, or " + more(r.Limit.Scope, r.Limit.Per)
 	}
 	if a.Sentence == "" {
 		a.Sentence = row.means
 	}
 	return a
+}
+
+// repetition says what happens if the client sends a request again whose work the service may have done.
+func repetition(r *recent.Request) string {
+	switch {
+	case r.Endpoint == "": // nothing can have run
+		return ""
+	case r.Endpoint == "tasks":
+		return " A repetition costs nothing."
+	case r.Endpoint == "image" || r.Front == "images":
+		return " A repetition with the same Idempotency-Key gets the first outcome; without a key it may run, and be paid, again."
+	}
+	return " A repetition runs, and is paid, again."
 }
 
 // answered says with what the service answered a request that failed and that Sluice did not refuse.
@@ -208,11 +221,11 @@ var refusals = map[string]refusal{
 	},
 	"forward/answer": {
 		Service, "The service’s answer was lost or cannot be used.",
-		"Whether the service did the work is unknown. Repeat with an Idempotency-Key.",
+		"Whether the service did the work is unknown.",
 	},
 	"forward/silent": {
 		Service, "The service did not answer in time.",
-		"Whether the service did the work is unknown. Repeat with an Idempotency-Key.",
+		"Whether the service did the work is unknown.",
 	},
 	"observe/panic": {Gateway, "The gateway failed.", "Give the request’s id to the gateway’s operators: their log has the cause."},
 }

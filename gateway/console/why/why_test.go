@@ -85,3 +85,33 @@ func TestTheAdviceFitsTheQuota(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyAKeyThatWorksIsAdvised: an Idempotency-Key works for requests that create tasks and for images by OpenAI's interface. Any other
+// request whose work may have been done is paid again when it is repeated.
+func TestOnlyAKeyThatWorksIsAdvised(t *testing.T) {
+	const again, key = " A repetition runs, and is paid, again.", " with the same Idempotency-Key"
+	for _, tt := range []struct {
+		request recent.Request
+		advice  string
+	}{
+		{recent.Request{Endpoint: "text"}, again},
+		{recent.Request{Endpoint: "multimodal", Front: "chat"}, again},
+		{recent.Request{Endpoint: "other", Task: "t"}, again},
+		{recent.Request{Endpoint: "image"}, key},
+		{recent.Request{Endpoint: "multimodal", Front: "images"}, key},
+		{recent.Request{Endpoint: "tasks", Method: "GET"}, " A repetition costs nothing."},
+		{recent.Request{Front: "messages"}, ""},
+	} {
+		for _, end := range []recent.Request{
+			{Status: 499},
+			{Status: 502, Refusal: "forward/answer"}, {Status: 200, Refusal: "forward/answer"}, {Status: 504, Refusal: "forward/silent"},
+		} {
+			r := &tt.request
+			r.Status, r.Refusal = end.Status, end.Refusal
+			if got := Of(r).Advice; !strings.Contains(got, tt.advice) || strings.Contains(got, key) != (tt.advice == key) ||
+				strings.Contains(got, "repetition") != (tt.advice != "") {
+				t.Errorf("%+v: %s", *r, got)
+			}
+		}
+	}
+}
