@@ -91,7 +91,7 @@ func TestFrontRefusesMessages(t *testing.T) {
 	h.ask("POST", frontMessages, strings.Replace(frontMessage, `"max_tokens":256,`, "", 1)).
 		wantsAnthropic(t, 400, "invalid_request_error", "max_tokens")
 	h.ask("POST", frontMessages, member(`"frequency_penalty":1`)).
-		wantsAnthropic(t, 400, "invalid_request_error", "frequency_penalty is not supported")
+		wantsAnthropic(t, 400, "invalid_request_error", `"frequency_penalty" is not supported`)
 	h.ask("POST", frontMessages, member(`"stop_sequences":[1,"a"]`)).wantsAnthropic(t, 400, "invalid_request_error", "stop_sequences")
 	h.ask("POST", frontMessages, strings.Replace(frontMessage, "llm-max", "claude", 1)).wantsAnthropic(t, 404, "not_found_error", "claude")
 	h.ask("POST", frontMessages, frontMessage, "Content-Type", "text/plain").wantsAnthropic(t, 415, "invalid_request_error", "Content-Type")

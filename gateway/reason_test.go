@@ -43,3 +43,22 @@ func TestRecordSaysWhyItWasRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordHasNoNameThatAClientChose: a client may write anything as the name of a member or of a tool, such as a customer's.
+func TestRecordHasNoNameThatAClientChose(t *testing.T) {
+	const name = "Jane Doe"
+	h := fronted(t)
+	for n, tt := range []struct{ path, body, members string }{
+		{frontMessages, frontMessage, `"Jane Doe":1`},
+		{frontResponses, frontResponse, `"Jane Doe":1`},
+		{frontResponses, frontResponse, `"text":{"Jane Doe":1}`},
+		{frontMessages, frontMessage, `"tool_choice":{"type":"tool","name":"Jane Doe"}`},
+		{frontResponses, frontResponse, `"tool_choice":{"type":"function","name":"Jane Doe"}`},
+	} {
+		got := h.ask("POST", tt.path, strings.Replace(tt.body, "{", "{"+tt.members+",", 1))
+		record := h.records.await(t, n+1)[n]
+		if got.status != 400 || !strings.Contains(got.body, name) || record.Reason == "" || strings.Contains(record.Reason, name) {
+			t.Errorf("%s: %d %s, the record says %q", tt.members, got.status, got.body, record.Reason)
+		}
+	}
+}

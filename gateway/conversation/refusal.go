@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"sluice/gateway/rawjson"
@@ -109,8 +110,11 @@ func Within(place string, err error) error {
 	if inner != "" && inner[0] != '[' {
 		place += "."
 	}
-	if r.Param = place + inner; inner != "" && strings.HasPrefix(r.Message, inner) {
+	r.Param = place + inner
+	if quoted := strconv.Quote(inner); inner != "" && strings.HasPrefix(r.Message, inner) {
 		r.Message = place + r.Message
+	} else if strings.HasPrefix(r.Message, quoted) {
+		r.Message = strconv.Quote(r.Param) + r.Message[len(quoted):]
 	}
 	return r
 }

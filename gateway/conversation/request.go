@@ -95,9 +95,10 @@ func Group(member string, value []byte, places Places, take func(name, value []b
 	return Within(member, Fields(&r, member, places, take))
 }
 
-// Unsupported refuses a member that has no place.
+// Unsupported refuses a member that has no place. The client has chosen its name, so the message quotes it: the log leaves out what is
+// quoted.
 func Unsupported(name, _ []byte) error {
-	return BadRequest(string(Brief(name)), "%s is not supported.", Brief(name))
+	return BadRequest(string(Brief(name)), "%q is not supported.", Brief(name))
 }
 
 // Reserved refuses a member that would overrule the translation.

@@ -112,7 +112,7 @@ func AppendError(dst []byte, id string, r *conversation.Refusal) []byte {
 	}
 	dst = rawjson.Quote(append(dst, `{"type":"error","error":{"type":`...), kind)
 	message := r.Message
-	if !strings.HasPrefix(message, r.Param) {
+	if !strings.HasPrefix(strings.TrimPrefix(message, `"`), r.Param) {
 		message = r.Param + ": " + message
 	}
 	dst = rawjson.Quote(append(dst, `,"message":`...), message)

@@ -219,8 +219,8 @@ func (q *request) force(name []byte) error {
 		q.choice = conversation.ChosenFunction(name)
 		return nil
 	}
-	return conversation.BadRequest("tool_choice.name", "tool_choice.name: none of the tools that are passed to the service has the name %s.",
-		conversation.Brief(name))
+	return conversation.BadRequest("tool_choice.name", "tool_choice.name: none of the tools that are passed to the service has the name %q.",
+		conversation.Brief(word))
 }
 
 var members = map[string]string{

@@ -82,7 +82,7 @@ func (q *request) choose(thinks bool) (err error) {
 				return nil
 			}
 		}
-		return conversation.BadRequest("tool_choice", "tool_choice: no tool has the name %s.", conversation.Brief(name))
+		return conversation.BadRequest("tool_choice", "tool_choice: no tool has the name %q.", conversation.Brief(rawjson.Text(name, "")))
 	case rawjson.Kind(given) == '{' && kind != "":
 		return conversation.BadRequest("tool_choice", `tool_choice: the type %q cannot be forced; "auto", "none", "required",`+
 			` a function or a custom tool can.`,
