@@ -27,6 +27,11 @@ func (box) Oldest(_ context.Context, hooks []event.Address) (map[event.Address]t
 	return map[event.Address]time.Time{hooks[0]: time.UnixMilli(1764172800000)}, nil
 }
 
+// Ended has the operators' hook ops.
+func (box) Ended(context.Context) (map[event.Address]event.HookEnd, error) {
+	return map[event.Address]event.HookEnd{{Owner: event.Operators, Hook: "ops"}: {Mark: "m", At: time.UnixMilli(1764259200000)}}, nil
+}
+
 // Deliveries are listed with their tries, and without what the event says.
 func TestDeliveriesAreListed(t *testing.T) {
 	at := time.UnixMilli(1764172800000).UTC()
@@ -52,22 +57,25 @@ func TestDeliveriesAreListed(t *testing.T) {
 		}, nil
 	}}}
 	for query, want := range map[string]string{
-		"?team=search": `200 {"hooks":[{"owner":"search","hook":"jobs","oldest":"2025-11-26T16:00:00Z"},{"owner":"@operators","hook":"ops",` +
-			`"oldest":null}],"data":[{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search",` +
-			`"owner":"search","hook":"jobs","path":"shots/42",` +
-			`"state":"waiting","tries":1,"last_status":503,"last_try":"2025-11-26T16:00:00Z","next_try":"2025-11-26T16:00:05Z"},` +
+		"?team=search": `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":null,"ended":"2025-11-27T16:00:00Z"},` +
+			`{"owner":"search","hook":"jobs","oldest":"2025-11-26T16:00:00Z","ended":null}],"data":[` +
+			`{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search",` +
+			`"owner":"search","hook":"jobs","path":"shots/42","state":"waiting","tries":1,"last_status":503,` +
+			`"last_try":"2025-11-26T16:00:00Z","next_try":"2025-11-26T16:00:05Z"},` +
 			`{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"@operators",` +
 			`"hook":"ops","state":"waiting","tries":0}]}`,
-		"?team=search&hook=ops&state=waiting": `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":"2025-11-26T16:00:00Z"}],"data":[` +
+		"?team=search&hook=ops&state=waiting": `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":"2025-11-26T16:00:00Z",` +
+			`"ended":"2025-11-27T16:00:00Z"}],"data":[` +
 			`{"event":"` + e.ID.String() + `","type":"task.failed","time":"2025-11-26T16:00:00Z","team":"search","owner":"@operators",` +
 			`"hook":"ops","state":"waiting","tries":0}]}`,
-		"?team=search&state=delivered&event=" + e.ID.String(): `200 {"hooks":[{"owner":"search","hook":"jobs",` +
-			`"oldest":"2025-11-26T16:00:00Z"},{"owner":"@operators","hook":"ops","oldest":null}],"data":[]}`,
+		"?team=search&state=delivered&event=" + e.ID.String(): `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":null,` +
+			`"ended":"2025-11-27T16:00:00Z"},{"owner":"search","hook":"jobs","oldest":"2025-11-26T16:00:00Z","ended":null}],"data":[]}`,
 		"?team=shop&event=" + e.ID.String(): `400 event: not an id of an event of this team`,
 		"?team=shop&state=late":             `400 state: allowed: waiting, delivered or given_up`,
-		"?team=shop":                        `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":"2025-11-26T16:00:00Z"}],"data":[]}`,
-		"?team=away":                        `503 the deliveries are not known at the moment`,
-		"":                                  `400 team: allowed: the id of a team, or @operators for the operators' own hooks`,
+		"?team=shop": `200 {"hooks":[{"owner":"@operators","hook":"ops","oldest":"2025-11-26T16:00:00Z",` +
+			`"ended":"2025-11-27T16:00:00Z"}],"data":[]}`,
+		"?team=away": `503 the deliveries are not known at the moment`,
+		"":           `400 team: allowed: the id of a team, or @operators for the operators' own hooks`,
 	} {
 		w := httptest.NewRecorder()
 		admin.New(deps).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/events"+query, nil))

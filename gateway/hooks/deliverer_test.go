@@ -281,6 +281,23 @@ func TestGoneEndsAHook(t *testing.T) {
 	})
 }
 
+// A hook whose end has no time, because a replica of the previous version noted it, gets one, so that people see it.
+func TestAnEndWithoutATimeGetsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, always(200))
+		to, mark := event.Address{Owner: "search", Hook: "jobs"}, w.file.Team("search").Hooks[0].Mark()
+		w.box.ended = map[event.Address]event.HookEnd{to: {Mark: mark}}
+		stop := w.run(w.replica())
+		w.append("search", 1)
+		time.Sleep(time.Minute)
+		stop()
+		ended, _ := w.box.Ended(t.Context())
+		if got := ended[to]; got.Mark != mark || got.At.IsZero() || len(w.to.of("jobs.example")) != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // A 410 that answers a try under a hook's old lines does not end the hook of the new ones.
 func TestGoneOfOldLinesEndsNoHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ type box struct {
 	away   bool
 	taken  int // deliveries, over all calls
 	lost   map[event.Address]int
-	ended  map[event.Address]string
+	ended  map[event.Address]event.HookEnd
 	number uint16
 }
 
@@ -128,15 +128,15 @@ func (b *box) End(_ context.Context, hook event.Address, mark string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended == nil {
-		b.ended = map[event.Address]string{}
+		b.ended = map[event.Address]event.HookEnd{}
 	}
-	if b.ended[hook] = mark; mark == "" {
+	if b.ended[hook] = (event.HookEnd{Mark: mark, At: time.Now()}); mark == "" {
 		delete(b.ended, hook)
 	}
 	return nil
 }
 
-func (b *box) Ended(context.Context) (map[event.Address]string, error) {
+func (b *box) Ended(context.Context) (map[event.Address]event.HookEnd, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return maps.Clone(b.ended), nil

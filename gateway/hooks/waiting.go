@@ -27,20 +27,27 @@ func (d *Deliverer) age(ctx context.Context) {
 	oldest, err := d.Outbox.Oldest(ctx, hooks)
 	ended, failed := d.Outbox.Ended(ctx)
 	var changed []event.Address
+	undated := map[event.Address]string{}
 	d.mu.Lock()
 	if d.aged = now; err == nil {
 		d.oldest = oldest
 	}
-	for to, mark := range ended {
-		if d.has(to, mark) {
-			d.ended[to] = mark
-		} else if failed == nil {
+	for to, end := range ended {
+		switch {
+		case d.has(to, end.Mark):
+			if d.ended[to] = end.Mark; end.At.IsZero() && failed == nil {
+				undated[to] = end.Mark
+			}
+		case failed == nil:
 			changed = append(changed, to)
 		}
 	}
 	d.mu.Unlock()
 	for _, to := range changed { // its old lines count as new if they come back
 		_ = d.Outbox.End(ctx, to, "")
+	}
+	for to, mark := range undated { // so that people see that it has ended
+		_ = d.Outbox.End(ctx, to, mark)
 	}
 }
 

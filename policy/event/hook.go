@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Kind is the form in which a hook gets events.
@@ -164,26 +165,27 @@ func digestOf(text json.RawMessage) json.RawMessage {
 
 // endedHooks are the hooks that have ended, in this process.
 type endedHooks struct {
-	mu    sync.Mutex
-	marks map[Address]string
+	mu   sync.Mutex
+	now  func() time.Time
+	ends map[Address]HookEnd
 }
 
 // End implements [Outbox].
 func (e *endedHooks) End(_ context.Context, hook Address, mark string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.marks == nil {
-		e.marks = map[Address]string{}
+	if e.ends == nil {
+		e.ends = map[Address]HookEnd{}
 	}
-	if e.marks[hook] = mark; mark == "" {
-		delete(e.marks, hook)
+	if e.ends[hook] = (HookEnd{mark, e.now()}); mark == "" {
+		delete(e.ends, hook)
 	}
 	return nil
 }
 
 // Ended implements [Outbox].
-func (e *endedHooks) Ended(context.Context) (map[Address]string, error) {
+func (e *endedHooks) Ended(context.Context) (map[Address]HookEnd, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return maps.Clone(e.marks), nil
+	return maps.Clone(e.ends), nil
 }

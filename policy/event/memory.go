@@ -52,7 +52,7 @@ type delivery struct {
 // NewMemory returns an empty outbox.
 func NewMemory(bounds Bounds, now func() time.Time) *Memory {
 	m := &Memory{
-		bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{},
+		endedHooks: endedHooks{now: now}, bounds: bounds, now: now, owners: map[string]*keptEvents{}, waiting: map[Address]*queue{},
 		seats: map[Address]map[*delivery]time.Time{}, firsts: map[string]first{}, lost: map[Address]int{}, followed: map[string]time.Time{},
 	}
 	m.Works = newWorks(m)

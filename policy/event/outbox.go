@@ -29,6 +29,12 @@ type Delivery struct {
 	Next  time.Time // of the next try, while it waits
 }
 
+// HookEnd is the end of a hook whose receiver wants nothing more.
+type HookEnd struct {
+	Mark string    // of the hook's lines, for which it holds
+	At   time.Time // zero: unknown, because a replica of the previous version noted it
+}
+
 // Name is a name for which an event is written only once.
 type Name struct {
 	Owner, Name string
@@ -109,10 +115,11 @@ type Outbox interface {
 	// Deliveries returns the last deliveries of an owner's events and to its hooks, the newest first, at most so many, without the events'
 	// data. of selects those of one event; the zero Millis selects all.
 	Deliveries(ctx context.Context, owner string, of ID, most int) ([]Delivery, error)
-	// End notes for all callers that a hook with this mark wants nothing more; an empty mark forgets it.
+	// End notes for all callers, and with the time by the clock of the outbox, that a hook with this mark wants nothing more; an empty mark
+	// forgets it.
 	End(ctx context.Context, hook Address, mark string) error
-	// Ended returns the marks of the hooks that were noted.
-	Ended(ctx context.Context) (map[Address]string, error)
+	// Ended returns the hooks that were noted.
+	Ended(ctx context.Context) (map[Address]HookEnd, error)
 	// Again delivers an event again to the hooks that it was for. Its error is [ErrGone] if the event is no longer kept, and [ErrNoHooks] if
 	// it was for no hook.
 	Again(ctx context.Context, id ID) error

@@ -20,7 +20,7 @@ type Query struct {
 // Report is what people see of deliveries, on the admin listener, in the console and in its API. It never contains an
 // event's data, a hook's address, or what a receiver answered.
 type Report struct {
-	Hooks []HookReport     `json:"hooks"` // the one that has waited longest first
+	Hooks []HookReport     `json:"hooks"` // those that have ended, then the one that has waited longest
 	Data  []DeliveryReport `json:"data"`  // the newest first
 }
 
@@ -29,6 +29,7 @@ type HookReport struct {
 	Owner  string     `json:"owner"`
 	Hook   string     `json:"hook"`
 	Oldest *time.Time `json:"oldest"` // when the oldest event that it has not taken was written; nil: it has taken all
+	Ended  *time.Time `json:"ended"`  // when its receiver answered 410, after which nothing is sent until its lines change; nil: it did not
 }
 
 // DeliveryReport is a delivery.
@@ -44,7 +45,7 @@ type DeliveryReport struct {
 	Tries int        `json:"tries"`
 	Code  int        `json:"last_status,omitempty"`
 	Last  *time.Time `json:"last_try,omitempty"`
-	Next  *time.Time `json:"next_try,omitempty"`
+	Next  *time.Time `json:"next_try,omitempty"` // nil also if the hook has ended
 }
 
 // States are the states of deliveries.
@@ -73,7 +74,11 @@ func Look(ctx context.Context, o Outbox, hooks []Address, q Query) (r Report, er
 		}
 	}
 	hooks = slices.DeleteFunc(slices.Clone(hooks), func(a Address) bool { return q.Hook != "" && a.Hook != q.Hook })
-	if r.Hooks, err = lookAt(ctx, o, hooks); err != nil {
+	ended, err := o.Ended(ctx)
+	if err != nil {
+		return r, err
+	}
+	if r.Hooks, err = lookAt(ctx, o, hooks, ended); err != nil {
 		return r, err
 	}
 	r.Data = []DeliveryReport{}
@@ -83,6 +88,9 @@ func Look(ctx context.Context, o Outbox, hooks []Address, q Query) (r Report, er
 	list, err := o.Deliveries(ctx, q.Owner, only, MostReported)
 	for i := range list {
 		d := reportOf(&list[i])
+		if !ended[list[i].To].At.IsZero() {
+			d.Next = nil
+		}
 		if (q.Hook == "" || d.Hook == q.Hook) && (q.State == "" || d.State == q.State) && (q.Event == "" || d.Event == q.Event) {
 			r.Data = append(r.Data, d)
 		}
@@ -91,11 +99,11 @@ func Look(ctx context.Context, o Outbox, hooks []Address, q Query) (r Report, er
 }
 
 // lookAt reports on hooks.
-func lookAt(ctx context.Context, o Outbox, hooks []Address) ([]HookReport, error) {
+func lookAt(ctx context.Context, o Outbox, hooks []Address, ended map[Address]HookEnd) ([]HookReport, error) {
 	oldest, err := o.Oldest(ctx, hooks)
 	list := make([]HookReport, len(hooks))
 	for i, a := range hooks {
-		list[i] = HookReport{a.Owner, a.Hook, orNil(oldest[a])}
+		list[i] = HookReport{a.Owner, a.Hook, orNil(oldest[a]), orNil(ended[a].At)}
 	}
 	slices.SortStableFunc(list, func(a, b HookReport) int {
 		return cmp.Compare(a.since(), b.since())
@@ -105,7 +113,10 @@ func lookAt(ctx context.Context, o Outbox, hooks []Address) ([]HookReport, error
 
 // since is the key by which hooks are sorted.
 func (h *HookReport) since() int64 {
-	if h.Oldest == nil {
+	switch {
+	case h.Ended != nil:
+		return math.MinInt64
+	case h.Oldest == nil:
 		return math.MaxInt64
 	}
 	return h.Oldest.UnixMilli()

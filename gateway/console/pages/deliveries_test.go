@@ -22,13 +22,16 @@ func (g galleryFigures) Deliveries(_ context.Context, p access.Person, q event.Q
 	if _, err := g.find(p, q.Owner); err != nil && q.Owner != "" && q.Owner != event.Operators {
 		return r, figures.ErrAbsent
 	}
-	hook := func(owner, id string, waits time.Duration) {
+	hook := func(owner, id string, waits, ended time.Duration) {
 		if q.Owner != "" && q.Owner != owner && owner != event.Operators || q.Hook != "" && q.Hook != id {
 			return
 		}
 		h := event.HookReport{Owner: owner, Hook: id}
 		if waits > 0 {
 			h.Oldest = new(noon.Add(-waits))
+		}
+		if ended > 0 {
+			h.Ended = new(noon.Add(-ended))
 		}
 		r.Hooks = append(r.Hooks, h)
 	}
@@ -38,12 +41,19 @@ func (g galleryFigures) Deliveries(_ context.Context, p access.Person, q event.Q
 			if id == "search" {
 				waits = 47 * time.Minute
 			}
-			hook(id, "jobs", waits)
-			hook(id, "a-hook-with-a-long-name-of-the-warehouse", 0)
+			hook(id, "jobs", waits, 0)
+			switch id {
+			case "search":
+				hook(id, "a-hook-with-a-long-name-of-the-warehouse", 26*time.Hour, 27*time.Hour)
+			case "maps":
+				hook(id, "a-hook-with-a-long-name-of-the-warehouse", 0, 90*time.Hour) // what waited is no longer kept
+			default:
+				hook(id, "a-hook-with-a-long-name-of-the-warehouse", 0, 0)
+			}
 		}
 	}
 	if p.SeesAll() && len(g.list) > 1 {
-		hook(event.Operators, "chat", 0)
+		hook(event.Operators, "chat", 0, 0)
 	}
 	slices.SortStableFunc(r.Hooks, func(a, b event.HookReport) int { return since(a).Compare(since(b)) })
 	if q.State != "" && !slices.Contains(event.States, q.State) {
@@ -62,6 +72,8 @@ func (g galleryFigures) Deliveries(_ context.Context, p access.Person, q event.Q
 			d.Path = "shots/42/of-the-long-series-of-the-warehouse?x=1"
 		}
 		switch {
+		case h.Ended != nil && i < 9:
+			d.State, d.Tries, d.Code = event.Waiting, 1, http.StatusGone
 		case h.Oldest != nil && i < 9:
 			d.State, d.Tries, d.Code, d.Next = event.Waiting, 1+i, []int{503, 0, 500}[i%3], new(noon.Add(time.Duration(i)*7*time.Minute))
 		case i%11 == 10:
@@ -75,10 +87,32 @@ func (g galleryFigures) Deliveries(_ context.Context, p access.Person, q event.Q
 }
 
 func since(h event.HookReport) time.Time {
-	if h.Oldest == nil {
+	switch {
+	case h.Ended != nil:
+		return time.Time{}
+	case h.Oldest == nil:
 		return noon
 	}
 	return *h.Oldest
+}
+
+// A hook whose receiver answered 410 is shown as ended, with when that was and what to do; where none has ended, nothing is said of it.
+func TestHooksThatHaveEndedAreShown(t *testing.T) {
+	h := day(12).handler(operator)
+	for path, want := range map[string][]string{
+		"/events?team=search": {`<span class="state failed">ended</span> <small>`, "; behind by 26 h 0 min</small>", "answers 410", "behind by 47 min"},
+		"/events?team=maps":   {`<span class="state failed">ended</span> <small>`, "</time></small>", "answers 410", "nothing waits"},
+	} {
+		text := get(t, h, path).Body.String()
+		for _, part := range want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s lacks %q", path, part)
+			}
+		}
+	}
+	if text := get(t, h, "/events?team=search&hook=jobs").Body.String(); strings.Contains(text, "ended") || strings.Contains(text, "410") {
+		t.Error("an end that none has had")
+	}
 }
 
 // A hook that fails is reached from Now and from its team; a person gets to the deliveries by what is known, and a member to no others.
@@ -92,7 +126,7 @@ func TestDeliveriesAreReached(t *testing.T) {
 		"/teams/ads":                `href="/events?team=ads"`,
 		"/events?hook=jobs":         `href="/events?team=search&amp;hook=jobs"`,
 		"/events?hook=none":         "No hook has the id <bdi>none</bdi>",
-		"/events?team=search":       "by 47 min",
+		"/events?team=search":       "behind by 47 min",
 		"/events?team=%40operators": "to the operators’ hooks",
 	} {
 		if w := get(t, h, path); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {

@@ -554,7 +554,7 @@ func TestTargetsAreDeliveredSeparately(t *testing.T) {
 	})
 }
 
-// All callers know which hooks have ended.
+// All callers know which hooks have ended, and when.
 func TestHooksThatHaveEndedAreKnown(t *testing.T) {
 	forms(t, func(f *form) {
 		for _, hook := range []event.Address{jobs, ops} {
@@ -565,10 +565,46 @@ func TestHooksThatHaveEndedAreKnown(t *testing.T) {
 		if err := f.End(f.Context(), jobs, ""); err != nil {
 			f.Fatal(err)
 		}
-		if ended, err := f.Ended(f.Context()); err != nil || len(ended) != 1 || ended[ops] != "a mark" {
-			f.Error(ended, err)
+		want := event.HookEnd{Mark: "a mark", At: f.clock.Now().Truncate(time.Millisecond)}
+		if ended, err := f.Ended(f.Context()); err != nil || len(ended) != 1 || ended[ops].Mark != want.Mark || !ended[ops].At.Equal(want.At) {
+			f.Error(ended, err, want)
 		}
 	})
+}
+
+// A report shows which hooks have ended, before those that are behind, and no time at which their deliveries would be tried.
+func TestAReportShowsWhichHooksHaveEnded(t *testing.T) {
+	forms(t, func(f *form) {
+		f.write("search", "1", jobs, ops)
+		f.clock.Move(time.Minute)
+		if err := f.End(f.Context(), ops, "a mark"); err != nil {
+			f.Fatal(err)
+		}
+		ended := f.clock.Now()
+		f.clock.Move(time.Minute)
+		r, err := event.Look(f.Context(), f.Outbox, []event.Address{jobs, other, ops}, event.Query{Owner: "search"})
+		if err != nil || len(r.Hooks) != 3 || r.Hooks[0].Owner != event.Operators || r.Hooks[0].Ended == nil ||
+			!r.Hooks[0].Ended.Equal(ended.Truncate(time.Millisecond)) || r.Hooks[0].Oldest == nil || r.Hooks[1].Owner != "search" ||
+			r.Hooks[1].Ended != nil || r.Hooks[2].Ended != nil {
+			f.Error(r.Hooks, err)
+		}
+		for _, d := range r.Data {
+			if (d.Next == nil) != (d.Owner == event.Operators) || d.State != event.Waiting {
+				f.Errorf("%+v", d)
+			}
+		}
+	})
+}
+
+// A replica of the previous version notes no time; the hook has ended all the same.
+func TestAHookThatEndedAtAnUnknownTimeHasEnded(t *testing.T) {
+	client := limittest.RealRedis(t)
+	if err := client.HSet(t.Context(), endedKey, "search jobs", "a mark").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := New(client, bounds).Ended(t.Context()); err != nil || len(ended) != 1 || ended[jobs] != (event.HookEnd{Mark: "a mark"}) {
+		t.Error(ended, err)
+	}
 }
 
 // The newest deliveries come first.

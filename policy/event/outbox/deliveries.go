@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,21 +95,37 @@ func (o *store) listed(ctx context.Context, asked string, owners []string, only 
 
 // End implements [event.Outbox].
 func (o *store) End(ctx context.Context, hook event.Address, mark string) error {
-	if mark == "" {
-		return o.client.HDel(ctx, endedKey, hook.Owner+" "+hook.Hook).Err()
-	}
-	return o.client.HSet(ctx, endedKey, hook.Owner+" "+hook.Hook, mark).Err()
+	name := hook.Owner + " " + hook.Hook
+	_, err := o.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		if mark == "" {
+			p.HDel(ctx, endedKey, name)
+			p.HDel(ctx, endedAtKey, name)
+			return nil
+		}
+		p.HSet(ctx, endedAtKey, name, timeAt(o.Clock()).UnixMilli())
+		p.HSet(ctx, endedKey, name, mark)
+		return nil
+	})
+	return err
 }
 
 // Ended implements [event.Outbox].
-func (o *store) Ended(ctx context.Context) (map[event.Address]string, error) {
-	all, err := o.client.HGetAll(ctx, endedKey).Result()
-	marks := map[event.Address]string{}
-	for name, mark := range all {
+func (o *store) Ended(ctx context.Context) (map[event.Address]event.HookEnd, error) {
+	var marks, times *redis.MapStringStringCmd
+	_, err := o.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		marks, times = p.HGetAll(ctx, endedKey), p.HGetAll(ctx, endedAtKey)
+		return nil
+	})
+	ends := map[event.Address]event.HookEnd{}
+	for name, mark := range marks.Val() {
 		owner, hook, _ := strings.Cut(name, " ")
-		marks[event.Address{Owner: owner, Hook: hook}] = mark
+		end := event.HookEnd{Mark: mark}
+		if millis, unknown := strconv.ParseInt(times.Val()[name], 10, 64); unknown == nil {
+			end.At = time.UnixMilli(millis)
+		}
+		ends[event.Address{Owner: owner, Hook: hook}] = end
 	}
-	return marks, err
+	return ends, err
 }
 
 // Again implements [event.Outbox].

@@ -33,6 +33,7 @@
 //	                                                                    way, by when they stop counting, ms
 //	sl1:ended                    hash   for ever                        hooks that were answered with 410, <owner> <hook>: a digest of their
 //	                                                                    lines
+//	sl1:{sl1:ended}:at           hash   for ever                        when each of them was, ms
 //	sl1:due:walk                 string 30 s                            some replica has looked for pairs that are not in sl1:due
 //	sl1:streams                  zset   an event's life after the last  owners of whose events a stream is open, by when it last was, ms;
 //	                                                                    the empty one: the version

@@ -17,9 +17,11 @@ import (
 const (
 	indexKey = schema + "due"
 	endedKey = schema + "ended"
-	walkKey  = schema + "due:walk"
-	seatsKey = schema + "{" + indexKey + "}:seats:" // in the index's slot
-	teamsKey = schema + "teams"                     // that ever sent a request: package redisstore writes this key and the next
+	// endedAtKey has when they ended. It is a key of its own, because the previous version takes a longer value of endedKey for old lines.
+	endedAtKey = schema + "{" + endedKey + "}:at" // in the slot of endedKey
+	walkKey    = schema + "due:walk"
+	seatsKey   = schema + "{" + indexKey + "}:seats:" // in the index's slot
+	teamsKey   = schema + "teams"                     // that ever sent a request: package redisstore writes this key and the next
 	// outsideKey are the accounts outside of the teams, whose events are only for the operators.
 	outsideKey = schema + "outside"
 
