@@ -63,8 +63,9 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 	err = m.Watch(Watched{
 		Degraded: func() bool { return degraded }, Replicas: func() (int64, int64) { return 2, 3 }, TeamsFaulty: func() bool { return true },
 		LogDropped: func() uint64 { return 7 }, EventsDropped: func() int64 { return 11 },
-		Streams: func() map[string]int { return map[string]int{"a": 12} },
-		Holds:   func() (int, time.Duration, bool) { return 5, 90 * time.Second, true },
+		Streams:    func() map[string]int { return map[string]int{"a": 12} },
+		HooksEnded: func() map[string]bool { return map[string]bool{"jobs": true, "ops": false} },
+		Holds:      func() (int, time.Duration, bool) { return 5, 90 * time.Second, true },
 		Reconciled: func() (Reconciled, bool) {
 			return Reconciled{time.UnixMilli(1_800_000_000_500), time.Unix(1_800_129_600, 0), ReconciledBeyond, 0.0374}, true
 		},
@@ -80,6 +81,7 @@ func TestWhatIsMeasuredIsTold(t *testing.T) {
 		`http_server_active_requests 1`,
 		`sluice_events_dropped_total 11`,
 		`sluice_event_streams{team="a"} 12`,
+		`sluice_hook_ended{hook="jobs"} 1`, `sluice_hook_ended{hook="ops"} 0`,
 		`http_server_request_duration_seconds_sum{http_request_method="POST",http_response_status_code="429",http_route="/r",sluice_team="a"} 3`,
 		`sluice_overhead_seconds_sum 0.002`,
 		`sluice_refusals_total{reason="rate",stage="admit",team="a"} 1`,

@@ -48,6 +48,7 @@ const (
 	ownEventsDropped   = "sluice.events.dropped"
 	ownStreams         = "sluice.event.streams"
 	ownHookOldest      = "sluice.hook.oldest"
+	ownHookEnded       = "sluice.hook.ended"
 	ownMirrorStored    = "sluice.mirror.stored"
 	ownMirrorBytes     = "sluice.mirror.bytes"
 	ownMirrorFailed    = "sluice.mirror.failed"

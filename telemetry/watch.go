@@ -21,6 +21,7 @@ type Watched struct {
 	Accounts    func() []Account                  // the accounts at the service
 	Queue       func(show ShowQueue)              // MUST call show for each team
 	Hooks       func() map[string]time.Duration   // the age of the oldest event that each hook has not taken
+	HooksEnded  func() map[string]bool            // whether each hook was ended by its receiver
 	Mirror      func() int                        // pictures that wait to be stored, of those that this replica tried last
 
 	EventsDropped func() int64          // events that this process dropped because their team had too many
@@ -94,6 +95,19 @@ func (m *Metrics) Watch(w Watched) error {
 			func(_ context.Context, o metric.Float64Observer) error {
 				for hook, age := range w.Hooks() {
 					o.Observe(age.Seconds(), metric.WithAttributes(labelHook.String(hook)))
+				}
+				return nil
+			})
+	}
+	if w.HooksEnded != nil {
+		b.intGauges(ownHookEnded, "", "1 while a hook has ended, because its receiver answered 410",
+			func(_ context.Context, o metric.Int64Observer) error {
+				for hook, ended := range w.HooksEnded() {
+					value := int64(0)
+					if ended {
+						value = 1
+					}
+					o.Observe(value, metric.WithAttributes(labelHook.String(hook)))
 				}
 				return nil
 			})

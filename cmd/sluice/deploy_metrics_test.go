@@ -25,6 +25,7 @@ var unseen = map[string]string{
 	"sluice_account_failovers_total":                         "no request leaves its account there",
 	"sluice_hook_deliveries_total":                           "no team has hooks there",
 	"sluice_hook_oldest_seconds":                             "no team has hooks there",
+	"sluice_hook_ended":                                      "no team has hooks there",
 	"sluice_queue_seconds":                                   "no request waits for its turn there",
 	"db_client_operation_duration_seconds_count{error_type}": "no call to Redis fails there, but for what a busy machine makes too slow",
 }

@@ -138,7 +138,8 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 		Queue: p.gateway.Queue, EventsDropped: p.kept.outbox.Dropped, Streams: streams.Streams,
 	}
 	p.background = append(directory.background, p.kept.collector.Run, p.kept.reconciled.Run, streams.Run, p.gateway.Work)
-	watched.Hooks, watched.Mirror = p.hooks(force), p.mirror(force)
+	d := p.hooks(force)
+	watched.Hooks, watched.HooksEnded, watched.Mirror = d.Oldest, d.Ended, p.mirror(force)
 	faults := func() []notices.Fault { return []notices.Fault{directory.watch.fault()} }
 	connections := new(wire.Listeners)
 	checks := append([]admin.Check{
@@ -174,8 +175,7 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	}).Run)
 	if p.listeners.console != nil {
 		p.console = newConsole(ctx, consoleParts{
-			c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, beats,
-			watched.Hooks, logger,
+			c, p.listeners.console, p.kept, p.gateway, force, directory, checks, bounds, beats, d.Oldest, logger,
 		})
 		connections.Bound(p.console.server, wire.Config{
 			Listener: "console", Most: settings.ConsoleConnections,
@@ -193,14 +193,14 @@ func open(ctx context.Context, c configuration, log *telemetry.Log, s start) (_ 
 	return p, p.telemetry.Metrics.Watch(watched)
 }
 
-// hooks adds the deliveries to hooks to the background functions, and returns a function for the age of each hook's oldest event.
-func (p *process) hooks(force *inForce) func() map[string]time.Duration {
+// hooks adds the deliveries to hooks to the background functions, and returns what makes them.
+func (p *process) hooks(force *inForce) *hooks.Deliverer {
 	d := hooks.New(hooks.Config{
 		Outbox: p.kept.outbox, Teams: force.file.Load, Poster: p.poster(), Now: time.Now, Log: p.log.Logger(),
 		Count: func(hook string, outcome hooks.Outcome) { p.telemetry.Metrics.Hook(hook, string(outcome)) },
 	})
 	p.background = append(p.background, d.Run)
-	return d.Oldest
+	return d
 }
 
 // mirror adds the storing of pictures to the background functions, and returns a function for how many wait. Without a store it announces

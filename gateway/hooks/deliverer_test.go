@@ -244,9 +244,19 @@ func TestGoneEndsAHook(t *testing.T) {
 			}
 			return 200, 0
 		})
-		stop := w.run(w.replica())
+		d := w.replica()
+		is := func(d *Deliverer, want bool) {
+			t.Helper()
+			if got, known := d.Ended()["jobs"]; !known || got != want {
+				t.Errorf("ended: %t, %t", got, known)
+			}
+		}
+		stop := w.run(d)
+		time.Sleep(pause / 2)
+		is(d, false)
 		w.append("search", 1)
 		time.Sleep(2 * pause)
+		is(d, true)
 		w.append("search", 3)
 		time.Sleep(3 * time.Hour)
 		if n := len(w.to.of("jobs.example")); n != 1 || w.outcomes["jobs ended"] != 1 {
@@ -254,10 +264,12 @@ func TestGoneEndsAHook(t *testing.T) {
 		}
 		stop()
 		for range 2 { // others, one of them at the same time
-			stop = w.run(w.replica())
+			d = w.replica()
+			stop = w.run(d)
 			defer stop()
 		}
 		time.Sleep(3 * time.Hour)
+		is(d, true)
 		if n := len(w.to.of("jobs.example")); n != 1 {
 			t.Errorf("%d tries after a restart", n)
 		}
@@ -272,7 +284,9 @@ func TestGoneEndsAHook(t *testing.T) {
 		if n := len(w.to.of("jobs.example")); n != 1 {
 			t.Errorf("%d tries after another team's change", n)
 		}
+		is(d, true)
 		become(strings.Replace(twoTeams, "jobs.example/hook", "jobs.example/new", 1))
+		is(d, false)
 		stop()
 		ended, _ := w.box.Ended(t.Context())
 		if got := w.box.states(); got[event.Delivered] != 4 || len(ended) > 0 {

@@ -67,3 +67,16 @@ func (d *Deliverer) Oldest() map[string]time.Duration {
 	}
 	return ages
 }
+
+// Ended returns whether the receiver of each hook has ended it, by the ids of hooks. Hooks of several teams with one id count as one, which
+// has ended if one of them has.
+func (d *Deliverer) Ended() map[string]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ends := map[string]bool{}
+	for to := range d.hooks {
+		_, ended := d.ended[to]
+		ends[to.Hook] = ends[to.Hook] || ended
+	}
+	return ends
+}
