@@ -99,9 +99,10 @@ func since(h event.HookReport) time.Time {
 // A hook whose receiver answered 410 is shown as ended, with when that was and what to do; where none has ended, nothing is said of it.
 func TestHooksThatHaveEndedAreShown(t *testing.T) {
 	h := day(12).handler(operator)
+	const ended = `<span class="state failed">ended</span> <small>`
 	for path, want := range map[string][]string{
-		"/events?team=search": {`<span class="state failed">ended</span> <small>`, "; behind by 26 h 0 min</small>", "answers 410", "behind by 47 min"},
-		"/events?team=maps":   {`<span class="state failed">ended</span> <small>`, "</time></small>", "answers 410", "nothing waits"},
+		"/events?team=search": {ended, "; behind by 26 h 0 min</small>", "answers 410", "behind by 47 min"},
+		"/events?team=maps":   {ended, "</time></small>", "answers 410", "nothing waits"},
 	} {
 		text := get(t, h, path).Body.String()
 		for _, part := range want {
