@@ -153,7 +153,7 @@ func TestAHoldThatMovedStaysSmall(t *testing.T) {
 	}
 	for about, without := range map[string]bool{"it is held without Redis": true, "Redis is back with an older copy": false} {
 		t.Run(about, func(t *testing.T) {
-			harnesses(t, nil, func(s *harness) {
+			moves := func(s *harness) {
 				b := branchesOf(&estate{T: s.T, housed: s.Failover, File: file, clock: s.clock, wait: s.settled, sweep: s.sweep})
 				bare, us := counting("eu", 0), counting("us", 8)
 				b.take(b.text(us, 0))
@@ -195,7 +195,12 @@ func TestAHoldThatMovedStaysSmall(t *testing.T) {
 				if st := s.look(file.Team("search")); st.Used[2*limit.Tokens] != 2 || st.Held[2*limit.Tokens] != 0 {
 					b.Errorf("the team used %d tokens and holds %d, want 2 and 0", st.Used[2*limit.Tokens], st.Held[2*limit.Tokens])
 				}
-			})
+			}
+			if without {
+				harnesses(t, nil, moves)
+			} else { // only a real Redis can be copied
+				moves(newHarness(t, limittest.RealRedis(t), nil))
+			}
 		})
 	}
 }

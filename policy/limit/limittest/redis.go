@@ -3,6 +3,7 @@ package limittest
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -149,12 +150,18 @@ func StopRedis() {
 }
 
 // Copy copies the data of a Redis. back empties it and restores the copy, like a Redis that starts with an older copy of its
-// memory.
+// memory. miniredis can dump only texts, so the Redis MUST be a real one.
 func Copy(t testing.TB, client redis.UniversalClient) (back func()) {
 	t.Helper()
 	keys := map[string]string{}
 	for _, key := range client.Keys(t.Context(), "*").Val() {
-		keys[key] = client.Dump(t.Context(), key).Val()
+		value, err := client.Dump(t.Context(), key).Result()
+		if err != nil && !errors.Is(err, redis.Nil) { // a key may expire meanwhile
+			t.Fatal(err)
+		}
+		if err == nil {
+			keys[key] = value
+		}
 	}
 	return func() {
 		t.Helper()
