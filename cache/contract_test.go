@@ -57,6 +57,10 @@ func TestATaskStaysWithTheFirstHold(t *testing.T) {
 			if r.Put(t.Context(), second) {
 				t.Error("a second hold has the task")
 			}
+			end := cache.Answer{Task: "t1", Status: cache.Succeeded}
+			if got, err := r.Hear(t.Context(), &second, end, []byte("s"), 0); err != nil || got.Hold.ID != "h-t1" || got.Final() {
+				t.Errorf("an answer for the second left %+v, %v", got, err)
+			}
 			if got := r.get("search", "t1"); got.Hold.ID != "h-t1" || string(got.Body) != "r" {
 				t.Errorf("the second left %+v", got)
 			}

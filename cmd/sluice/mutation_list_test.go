@@ -320,6 +320,8 @@ var mutations = []mutation{
 		old: "q.addStreamed(ctx, claim, &answer, reply.Body)", new: ""},
 	{about: "an answer in memory erases what the stream counted", file: "cache/claims.go",
 		old: "cmp.Or(answer.Streamed, claim.Answer.Streamed)", new: "answer.Streamed"},
+	{about: "an answer for another hold ends a task in memory", file: "cache/claims.go", old: "claim.Hold.ID != heard.Hold.ID",
+		new: "false"},
 	{about: "an answer for another hold ends a task", file: "cache/scripts/hear.lua", old: "was[4] and not is_of(was[4], A.hold)",
 		new: "false"},
 	{about: "a stream that ends while its task runs on settles it", file: "gateway/billing/ending.go",
