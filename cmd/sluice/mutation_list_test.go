@@ -78,6 +78,8 @@ var mutations = []mutation{
 		old: " && !accountless[limit.LedgerName(row.Model, row.Endpoint, row.Account)]", new: ""},
 	{about: "a replica stays in the list of an account that it does not charge", file: "policy/limit/failover/seed.go",
 		old: "(due || of.state.Load() == charging)", new: "due"},
+	{about: "an account lacks what this replica admitted without it", file: "policy/limit/failover/seed.go", old: "was == charging)",
+		new: "false)"},
 	{about: "an older call restores allowances over a later one", file: "policy/limit/redisstore/scripts/restore.lua",
 		old: "replica ~= '' and A.call > last_call(replica)", new: "replica ~= ''"},
 	{about: "a replica takes more than what is free", file: "policy/limit/redisstore/scripts/replicas.lua",
