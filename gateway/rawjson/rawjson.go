@@ -144,10 +144,16 @@ func AppendValue(dst []byte, name string, value []byte) []byte {
 	return append(append(append(append(Next(dst), '"'), name...), `":`...), value...)
 }
 
-// AppendOrNull appends a value, or null for none.
-func AppendOrNull(dst, value []byte) []byte {
+// AppendOr appends a value, or another for none. It leaves out line ends, because an event of a stream has only one line for its data.
+func AppendOr(dst, value []byte, otherwise string) []byte {
 	if value == nil {
-		value = []byte("null")
+		return append(dst, otherwise...)
+	}
+	for end := bytes.IndexAny(value, "\r\n"); end >= 0; end = bytes.IndexAny(value, "\r\n") { // no string has one
+		dst, value = append(dst, value[:end]...), value[end+1:]
 	}
 	return append(dst, value...)
 }
+
+// AppendOrNull appends a value as of [AppendOr], or null for none.
+func AppendOrNull(dst, value []byte) []byte { return AppendOr(dst, value, "null") }

@@ -16,8 +16,13 @@ func TestPassagesKeepTheRules(t *testing.T) { dialecttest.KeepRules(t, "requests
 
 // begun is an answer to a request with a custom tool and one of a namespace that has begun.
 func begun() *Answer {
-	r, err := Read([]byte(`{"model":"gpt-4o","input":"Hi","max_output_tokens":64,"tools":[{"type":"custom","name":"patch"},`+
-		`{"type":"namespace","name":"mcp","tools":[{"type":"function","name":"find"}]}]}`), dialecttest.Models)
+	return answering(`{"model":"gpt-4o","input":"Hi","max_output_tokens":64,"tools":[{"type":"custom","name":"patch"},` +
+		`{"type":"namespace","name":"mcp","tools":[{"type":"function","name":"find"}]}]}`)
+}
+
+// answering is an answer to a request that has begun.
+func answering(request string) *Answer {
+	r, err := Read([]byte(request), dialecttest.Models)
 	if err != nil {
 		panic(err)
 	}

@@ -167,19 +167,13 @@ func appendFormat(dst, format []byte) []byte {
 
 // echo appends what the answer says of the request.
 func (q *request) echo(dst []byte) []byte {
-	or := func(value []byte, otherwise string) []byte {
-		if value == nil {
-			return []byte(otherwise)
-		}
-		return value
-	}
-	dst = append(append(dst, `,"max_output_tokens":`...), or(q.most, "null")...)
-	dst = append(append(dst, `,"parallel_tool_calls":`...), or(q.parallel, "true")...)
-	dst = append(append(append(dst, `,"reasoning":{"effort":`...), or(q.effort, "null")...), `,"summary":null}`...)
-	dst = append(append(dst, `,"temperature":`...), or(q.temperature, "null")...)
-	dst = append(append(append(dst, `,"text":{"format":`...), or(q.format, `{"type":"text"}`)...), '}')
-	dst = append(append(dst, `,"tool_choice":`...), or(q.tools.forced, `"auto"`)...)
-	return append(append(dst, `,"top_p":`...), or(q.topP, "null")...)
+	dst = rawjson.AppendOrNull(append(dst, `,"max_output_tokens":`...), q.most)
+	dst = rawjson.AppendOr(append(dst, `,"parallel_tool_calls":`...), q.parallel, "true")
+	dst = append(rawjson.AppendOrNull(append(dst, `,"reasoning":{"effort":`...), q.effort), `,"summary":null}`...)
+	dst = rawjson.AppendOrNull(append(dst, `,"temperature":`...), q.temperature)
+	dst = append(rawjson.AppendOr(append(dst, `,"text":{"format":`...), q.format, `{"type":"text"}`), '}')
+	dst = q.tools.appendForced(append(dst, `,"tool_choice":`...))
+	return rawjson.AppendOrNull(append(dst, `,"top_p":`...), q.topP)
 }
 
 var members = map[string]string{

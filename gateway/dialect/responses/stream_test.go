@@ -208,12 +208,52 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// What a stream repeats of an indented request leaves its events whole: an event has a line for its data.
+func TestIndentedRequestsAreRepeatedOnOneLine(t *testing.T) {
+	stream, err := dialecttest.Translated(indented(), dialecttest.Frames(dialecttest.Frame("a", "stop")), 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode(t, stream)
+	for _, want := range []string{
+		`"text":{"format":{  "type":"json_schema",  "name":"a\r\nb",  "schema":{    }}}`,
+		`"tool_choice":{"type":"function","name":"level"}`,
+	} {
+		if n := strings.Count(string(stream), want); n != 3 {
+			t.Errorf("%s comes %d times in %s", want, n, stream)
+		}
+	}
+}
+
+// indented is an answer to an indented request, as of [begun], that has begun.
+func indented() *Answer {
+	return answering(strings.ReplaceAll(`{
+  "model": "gpt-4o",
+  "input": "Hi",
+  "text": {"format":{
+  "type":"json_schema",
+  "name":"a\r\nb",
+  "schema":{
+    }}},
+  "tools": [
+    {"type":"function", "name":"level"}, {"type":"custom", "name":"patch"},
+    {"type":"namespace", "name":"mcp", "tools":[{"type":"function", "name":"find"}]}
+  ],
+  "tool_choice": {
+    "type":"function",
+    "name":"level",
+    "other":[
+    ]
+  }
+}`, "\n", "\r\n"))
+}
+
 // FuzzStream: any bytes become events that a client can read, and where they are cut makes no difference.
 func FuzzStream(f *testing.F) {
 	dialecttest.Seeds(f, func(in []byte) { f.Add(in, uint16(5)) }, "streams")
 	f.Fuzz(func(t *testing.T, native []byte, piece uint16) {
-		whole, wholeErr := dialecttest.Translated(begun(), native, 1<<30)
-		cut, cutErr := dialecttest.Translated(begun(), native, int(piece)+1)
+		whole, wholeErr := dialecttest.Translated(indented(), native, 1<<30)
+		cut, cutErr := dialecttest.Translated(indented(), native, int(piece)+1)
 		if !bytes.Equal(whole, cut) || fmt.Sprint(wholeErr) != fmt.Sprint(cutErr) {
 			t.Fatalf("whole:\n%s\n%v\ncut:\n%s\n%v", whole, wholeErr, cut, cutErr)
 		}

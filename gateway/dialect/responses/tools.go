@@ -13,7 +13,7 @@ import (
 type tools struct {
 	list   []tool
 	left   conversation.Left
-	forced []byte // tool_choice as the answer repeats it; nil: auto
+	forced []byte // tool_choice; nil: auto
 }
 
 // tool is a tool that the service has as a function. Values are raw; nil: absent.
@@ -90,6 +90,20 @@ func (q *request) choose(thinks bool) (err error) {
 	}
 	return conversation.BadRequest("tool_choice", `tool_choice: "auto", "none", "required",`+
 		` or an object with the type "function" or "custom" is allowed.`)
+}
+
+// appendForced appends tool_choice as the answer repeats it: of an object, the members that were read, which are strings.
+func (t *tools) appendForced(dst []byte) []byte {
+	if rawjson.Kind(t.forced) != '{' {
+		return rawjson.AppendOr(dst, t.forced, `"auto"`)
+	}
+	dst = append(dst, '{')
+	for _, name := range [...]string{"type", "name", "namespace"} {
+		if value := rawjson.Find(t.forced, name); value != nil {
+			dst = rawjson.AppendValue(dst, name, value)
+		}
+	}
+	return append(dst, '}')
 }
 
 // freeName is the service's name of a tool: its own. Of two tools with one name, the one in a namespace gets the namespace as a prefix.
