@@ -59,7 +59,8 @@ func (q *request) read(body []byte) error {
 	formats := conversation.Places{{"format", &q.format, '{'}, {"verbosity", nil, 0}}
 	efforts := conversation.Places{{"effort", &q.effort, '"'}, {"summary", nil, 0}, {"generate_summary", nil, 0}}
 	return cmp.Or(conversation.Group("text", text, formats, conversation.Unsupported),
-		conversation.Group("reasoning", reasoning, efforts, conversation.Unsupported), q.check())
+		conversation.Group("reasoning", reasoning, efforts, conversation.Unsupported),
+		conversation.Bound("reasoning.effort", q.effort, conversation.MostWord, conversation.Bytes), q.check())
 }
 
 // unsent accepts a member that is not sent to the service, or refuses it.
@@ -105,8 +106,9 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 		return nil, err
 	}
 	q.most = models.Lower(model, "max_output_tokens", q.most, &q.warnings)
-	echoed := 2*len(q.format) + 512
-	d, err := models.Draft(r, q.found.Images, size+256+128*max(q.found.Turns, 1)+2*q.found.Inputs+q.tools.room(), echoed)
+	echoed := q.echoed()
+	// a stream begins with two events that repeat it
+	d, err := models.Draft(r, q.found.Images, size+256+128*max(q.found.Turns, 1)+2*q.found.Inputs+q.tools.room(), 3*echoed)
 	if err != nil {
 		return nil, err
 	}
@@ -163,6 +165,11 @@ func appendFormat(dst, format []byte) []byte {
 		}
 	}
 	return append(dst, "}}"...)
+}
+
+// echoed is how many bytes [request.echo] appends at most.
+func (q *request) echoed() int {
+	return 512 + len(q.most) + len(q.effort) + len(q.temperature) + len(q.topP) + len(q.format) + len(q.tools.forced)
 }
 
 // echo appends what the answer says of the request.

@@ -39,6 +39,7 @@ func TestRefusals(t *testing.T) {
 		{"a format that is no object", `"text":{"format":"json"}`, "text.format"},
 		{"a member of text twice", `"text":{"format":{"type":"text"},"format":{"type":"json_object"}}`, "text.format"},
 		{"an effort that is no word", `"reasoning":{"effort":3}`, "reasoning.effort"},
+		{"a long effort", `"reasoning":{"effort":"` + strings.Repeat("x", 257) + `"}`, "reasoning.effort"},
 		{"a member of reasoning", `"reasoning":{"depth":3}`, "reasoning.depth"},
 		{"tools that are none", `"tools":{}`, "tools"},
 		{"a tool that is none", `"tools":["x"]`, "tools[0]"},
@@ -116,14 +117,22 @@ func TestRequestsTakeTheirRoom(t *testing.T) {
 		"small tools": `{"model":"m","input":"","tools":[` + strings.TrimSuffix(strings.Repeat(`{"type":"custom","name":""},`, 900), ",") + `]}`,
 		"a grammar": `{"model":"m","input":"","tools":[{"type":"custom","name":"f","format":{"type":"grammar","syntax":"lark","definition":"` +
 			hard + `"}}]}`,
+		"a schema":      `{"model":"m","input":"","text":{"format":{"type":"json_schema","schema":{"description":"` + hard + `"}}}}`,
+		"a temperature": `{"model":"m","input":"","temperature":"` + hard + `"}`, // which the rules refuse later
+		"a choice": `{"model":"m","input":"","tools":[{"type":"function","name":"f"}],"tool_choice":{"type":"function","name":"f","x":"` +
+			hard + `"}}`,
+		"a long name": `{"model":"m","input":"","tools":[{"type":"function","name":"` + hard + `"}],"tool_choice":{"type":"function","name":"` +
+			hard + `"}}`,
 	} {
 		var asked int64
 		r, err := Read([]byte(body), &conversation.Models{Room: func(n int64) bool { asked += n; return true }})
 		if err != nil {
 			t.Fatal(story, err)
 		}
-		if int64(cap(r.Body)) > asked {
-			t.Errorf("%s: %d bytes were asked for, %d were taken", story, asked, cap(r.Body))
+		a := r.Dialect.(*Answer)
+		began := a.Delta(nil, &conversation.Delta{Text: []byte("a")}) // repeats twice what every answer repeats
+		if taken := cap(r.Body) + cap(a.echo) + len(began) - 2048; int64(taken) > asked {
+			t.Errorf("%s: %d bytes were asked for, %d were taken", story, asked, taken)
 		}
 	}
 }
