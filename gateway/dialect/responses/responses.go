@@ -95,7 +95,11 @@ func (q *request) check() error {
 	if q.found = conversation.Survey(q.input, "input_image"); q.found.Turns > conversation.MostTurns {
 		return conversation.BadRequest("input", "input: more than %d items were given.", conversation.MostTurns)
 	}
-	return q.tools.read(q.toolList, nil)
+	if err := q.tools.read(q.toolList, nil); err != nil {
+		return err
+	}
+	q.tools.nameAll()
+	return nil
 }
 
 // write writes the service's request. size is the length of the client's body.

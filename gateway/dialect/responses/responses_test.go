@@ -47,6 +47,9 @@ func TestRefusals(t *testing.T) {
 		{"a tool without a name", `"tools":[{"type":"function"}]`, "tools[0].name"},
 		{"a tool of a namespace without a name", `"tools":[{"type":"namespace","name":"n","tools":[{"type":"custom"}]}]`,
 			"tools[0].tools[0].name"},
+		{"a tool with a long name", `"tools":[{"type":"custom","name":"` + strings.Repeat("x", 257) + `"}]`, "tools[0].name"},
+		{"a function and a custom tool of one name", `"tools":[{"type":"function","name":"f"},{"type":"function","name":"g"},` +
+			`{"type":"custom","name":"\u0066"}]`, "tools[2].name"},
 		{"too many tools", `"tools":[` + strings.Repeat(`{"type":"function","name":"f"},`, 1024) + `{"type":"web_search"}]`, "tools[1024]"},
 		{"any tool of none", `"tool_choice":"required"`, "tool_choice"},
 		{"any tool of those that the service lacks", `"tools":[{"type":"web_search"}],"tool_choice":"required"`, "tool_choice"},
@@ -120,8 +123,6 @@ func TestRequestsTakeTheirRoom(t *testing.T) {
 		"a schema":      `{"model":"m","input":"","text":{"format":{"type":"json_schema","schema":{"description":"` + hard + `"}}}}`,
 		"a temperature": `{"model":"m","input":"","temperature":"` + hard + `"}`, // which the rules refuse later
 		"a choice": `{"model":"m","input":"","tools":[{"type":"function","name":"f"}],"tool_choice":{"type":"function","name":"f","x":"` +
-			hard + `"}}`,
-		"a long name": `{"model":"m","input":"","tools":[{"type":"function","name":"` + hard + `"}],"tool_choice":{"type":"function","name":"` +
 			hard + `"}}`,
 	} {
 		var asked int64

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"sluice/gateway/conversation"
@@ -51,15 +52,26 @@ func (t *tools) readTool(r *strictjson.Reader, namespace []byte) error {
 		return nil
 	case !rawjson.IsString(it.name):
 		return conversation.BadRequest("name", "A tool of the type %s must have a name.", kind)
-	case string(kind) == "namespace":
+	}
+	if err := conversation.Bound("name", it.name, conversation.MostWord, conversation.Bytes); err != nil {
+		return err
+	}
+	if string(kind) == "namespace" {
 		return t.read(inner, it.name)
 	}
 	if it.custom = string(kind) == "custom"; it.custom {
 		it.native.Description, it.native.Parameters = explained(it.native.Description, format), []byte(textSchema)
 	}
-	it.native.Name = t.freeName(&it)
+	if slices.ContainsFunc(t.list, it.isConfusedWith) {
+		return conversation.BadRequest("name", "name: a function and a custom tool have the same name.")
+	}
 	t.list = append(t.list, it)
 	return nil
+}
+
+// isConfusedWith reports whether a call of the tool could not be told from a call of another one, which comes back in another form.
+func (it *tool) isConfusedWith(other tool) bool {
+	return it.custom != other.custom && sameText(it.namespace, other.namespace) && sameText(it.name, other.name)
 }
 
 // choose turns tool_choice into the service's, and warns of tools that were left out. thinks: the model thinks first.
@@ -104,24 +116,6 @@ func (t *tools) appendForced(dst []byte) []byte {
 		}
 	}
 	return append(dst, '}')
-}
-
-// freeName is the service's name of a tool: its own. Of two tools with one name, the one in a namespace gets the namespace as a prefix.
-func (t *tools) freeName(it *tool) []byte {
-	for i := range t.list {
-		switch before := &t.list[i]; {
-		case !sameText(before.native.Name, it.name):
-		case it.namespace != nil:
-			return it.qualified()
-		case before.namespace != nil:
-			before.native.Name = before.qualified()
-		}
-	}
-	return it.name
-}
-
-func (it *tool) qualified() []byte {
-	return rawjson.Quote(nil, string(rawjson.Decoded(it.namespace))+"__"+string(rawjson.Decoded(it.name)))
 }
 
 // native is the service's name of a tool that was called. A tool that the request no longer has keeps the client's name.
