@@ -10,25 +10,16 @@ import (
 // Answer writes the answer to one request, as a message or as the events of its stream. It is a [conversation.Dialect].
 type Answer struct {
 	head   conversation.Head
-	begun  bool   // message_start is written
-	blocks int    // that have begun
-	open   string // what the last block is: thinking, text, tool_use; empty: it has ended, or none has begun
-	called int    // 1 + the index of the open call; 0: none was opened
-	calls  bool   // the answer has a call
-	later  []later
-	finish []byte // the service's word, a raw string
-}
-
-// later is a block that is written at the end, because an open call may still go on, or because its own call has no name yet.
-type later struct {
-	kind  string
-	index int               // of the call in the answer
-	call  conversation.Call // the Arguments of any other block are its text
+	begun  bool          // message_start is written
+	blocks []answerBlock // of a stream
+	turn   int           // the number of the block that is written now, or next
+	calls  bool          // the answer has a call
+	finish []byte        // the service's word, a raw string
 }
 
 // Begin implements [conversation.Dialect].
 func (a *Answer) Begin(head conversation.Head) {
-	*a = Answer{head: head, later: a.later[:0], finish: a.finish[:0]}
+	*a = Answer{head: head, blocks: a.blocks[:0], finish: a.finish[:0]}
 }
 
 // Whole implements [conversation.Dialect].

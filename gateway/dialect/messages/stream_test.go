@@ -126,19 +126,22 @@ func TestStreamsSayWhatAnswersSay(t *testing.T) {
 	})
 }
 
+// frameOf is the document of a frame with a text and calls of tools.
+func frameOf(content, finish string, calls ...string) string {
+	return fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%q,"tool_calls":[%s]},"finish_reason":%q}]}}`, content,
+		strings.Join(calls, ","), finish)
+}
+
+func callOf(index int, id, name, arguments string) string {
+	return fmt.Sprintf(`{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":%q}}`, index, id, name, arguments)
+}
+
 // The service may go on with a call after the next has begun, and say more then; blocks follow each other all the same.
 func TestBlocksFollowEachOther(t *testing.T) {
-	frame := func(content, finish string, calls ...string) string {
-		return fmt.Sprintf(`{"output":{"choices":[{"message":{"content":%q,"tool_calls":[%s]},"finish_reason":%q}]}}`, content,
-			strings.Join(calls, ","), finish)
-	}
-	call := func(index int, id, name, arguments string) string {
-		return fmt.Sprintf(`{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":%q}}`, index, id, name, arguments)
-	}
 	out, err := dialecttest.Translated(begun(), dialecttest.Frames(
-		frame("I look.", "null"), frame("", "null", call(0, "a", "f", `{"x":`)), frame("", "null", call(1, "b", "", `{"y"`)),
-		frame("And", "null", call(0, "", "", `1}`)),
-		frame(" then.", "null"), frame("", "tool_calls", call(1, "", "g", `:2}`))), 1<<30)
+		frameOf("I look.", "null"), frameOf("", "null", callOf(0, "a", "f", `{"x":`)), frameOf("", "null", callOf(1, "b", "", `{"y"`)),
+		frameOf("And", "null", callOf(0, "", "", `1}`)),
+		frameOf(" then.", "null"), frameOf("", "tool_calls", callOf(1, "", "g", `:2}`))), 1<<30)
 	d := decode(t, out)
 	var got []string
 	for _, block := range d.blocks {
@@ -147,6 +150,31 @@ func TestBlocksFollowEachOther(t *testing.T) {
 	want := []string{`text   "I look." "" `, `tool_use a f "" "" {"x":1}`, `tool_use b g "" "" {"y":2}`, `text   "And then." "" `}
 	if err != nil || !slices.Equal(got, want) || d.stop != "tool_use" {
 		t.Errorf("%v: %q, want %q", err, got, want)
+	}
+}
+
+// What follows a call is sent as it arrives, once the arguments of the call are a whole object. Otherwise they may still go on.
+func TestWhatFollowsAWholeCallIsSentAsItArrives(t *testing.T) {
+	s := dialecttest.NewStream(begun())
+	for i, step := range []struct {
+		frame    string
+		has, not string // in the events that the frame becomes
+	}{
+		{frameOf("", "null", callOf(0, "a", "f", `{"x":"}`)), `\"x\":\"}`, "content_block_stop"},
+		{frameOf("", "null", callOf(1, "b", "g", `{"y":`)), "", "y"}, // the brace was part of a text
+		{frameOf("", "null", callOf(0, "", "", `\""} `)), `\"y\"`, ""},
+		{frameOf("", "null", callOf(1, "", "", `[2`)), `[2`, "content_block_stop"},
+		{frameOf("", "null", callOf(2, "c", "h", `{}`)), "", "h"},
+		{frameOf("", "null", callOf(1, "", "", `]}`)), `"name":"h"`, ""},
+		{frameOf("", "null", callOf(1, "", "", "\n")), "", "partial_json"}, // behind the end of the object
+		{frameOf("And", "null"), "And", ""},
+		{frameOf(" so", "null", callOf(3, "d", "i", `{`)), `"name":"i"`, ""},
+		{frameOf("", "tool_calls", callOf(3, "", "", `}`)), `"}"`, "content_block_stop"},
+	} {
+		out, err := s.Append(nil, dialecttest.Frames(step.frame))
+		if err != nil || !strings.Contains(string(out), step.has) || step.not != "" && strings.Contains(string(out), step.not) {
+			t.Errorf("frame %d: %v %s, want %q and no %q", i, err, out, step.has, step.not)
+		}
 	}
 }
 
