@@ -87,7 +87,7 @@ func (f *fronts) translate(kind frontRequest) stage {
 			if w.front.Memory = &s.share; request.Dialect != nil {
 				w.front.Chat(request.Dialect, conversation.Head{ID: s.ID, Created: s.start.Unix(), Model: request.Model}, request.Stream)
 			}
-			w.front.Whole = request.Whole
+			w.front.Params, w.front.Whole = request.Places(kind.params), request.Whole
 			for _, warning := range request.Warnings {
 				w.Header().Add("Sluice-Warning", warning)
 			}

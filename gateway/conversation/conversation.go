@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"math/bits"
 	"strconv"
+	"strings"
 
 	"sluice/gateway/rawjson"
 )
@@ -40,6 +41,24 @@ type Request struct {
 	Dialect  Dialect
 	Whole    func(dst, native []byte) ([]byte, error) // translates an answer that has no Dialect; nil: it is not translated here
 	Warnings []string                                 // what was left out: values of Sluice-Warning
+	Tools    []string                                 // where the client's request has each tool, such as tools[2]; nil: at the same place
+}
+
+// Places returns params, which has the client's name of a field of the service's request, with each tool at its place in the client's.
+func (r *Request) Places(params func(field string) string) func(field string) string {
+	tools := r.Tools
+	if tools == nil {
+		return params
+	}
+	return func(field string) string {
+		name := params(field)
+		inside, of := strings.CutPrefix(name, "tools[")
+		index, rest, _ := strings.Cut(inside, "]")
+		if i, err := strconv.Atoi(index); of && err == nil && i >= 0 && i < len(tools) {
+			return tools[i] + rest
+		}
+		return name
+	}
 }
 
 // ErrNoRoom means that there is no memory for the service's request.

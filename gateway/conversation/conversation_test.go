@@ -26,6 +26,24 @@ func TestBoundsAreLowered(t *testing.T) {
 	}
 }
 
+// A tool is named by its place in the client's request, and all else as it is.
+func TestToolsAreNamedByTheClientsPlaces(t *testing.T) {
+	params := func(field string) string { return strings.TrimPrefix(field, "parameters.") }
+	moved := Request{Tools: []string{"tools[1]", "tools[2].tools[0]"}}
+	for field, want := range map[string]string{
+		"parameters.tools[0].name": "tools[1].name", "parameters.tools[1].name": "tools[2].tools[0].name", "parameters.tools[1]": "tools[2].tools[0]",
+		"parameters.tools[2].name": "tools[2].name", "parameters.tools": "tools", "parameters.tools[]": "tools[]", "top_p": "top_p", "": "",
+		"parameters.tools[-1].name": "tools[-1].name", "parameters.stop[1]": "stop[1]",
+	} {
+		if got := moved.Places(params)(field); got != want {
+			t.Errorf("%s: %s, want %s", field, got, want)
+		}
+		if got := new(Request).Places(params)(field); got != params(field) {
+			t.Errorf("%s of tools that have not moved: %s", field, got)
+		}
+	}
+}
+
 // A budget of the thinking keeps its share of a bound that is lowered, however large both are: of two budgets the larger stays so.
 func TestBudgetsAreLoweredWithTheirBound(t *testing.T) {
 	huge := strings.Repeat("9", 200)
