@@ -83,6 +83,11 @@ func TestFrontRefusesResponses(t *testing.T) {
 		strings.Contains(got.body, "parameters.") {
 		t.Errorf("%s, want %s", got.body, want)
 	}
+	got = h.ask("POST", frontResponses, member(`"tools":[{"type":"web_search"},{"type":"function","name":"a.b"}]`))
+	got.wantsOpenAI(t, 400, "invalid_request_error", "InvalidParameter", "tools[1].name")
+	if !strings.Contains(got.body, "tools[1].name: given") {
+		t.Errorf("another tool is named in %s", got.body)
+	}
 	if got := h.ask("POST", frontResponses+"/input_tokens", frontResponse); got.status != 404 || strings.Contains(got.body, "kept") {
 		t.Error(got.body)
 	}

@@ -97,3 +97,23 @@ func TestManyToolsOfOneNameAreNamed(t *testing.T) {
 		t.Errorf("%d names", len(names))
 	}
 }
+
+// A refusal names a tool by its place in the client's request, in its param and in its message.
+func TestToolsAreRefusedByTheClientsPlaces(t *testing.T) {
+	for want, tools := range map[string]string{
+		"tools[0].name":          `{"type":"function","name":"a.b"}`,
+		"tools[1].name":          `{"type":"web_search"},{"type":"function","name":"a.b"}`,
+		"tools[0].tools[1].name": `{"type":"namespace","name":"n","tools":[{"type":"function","name":"a"},{"type":"custom","name":"a.b"}]}`,
+		"tools[3].parameters": `{"type":"web_search"},{"type":"namespace","name":"n","tools":[{"type":"mcp"},{"type":"function","name":"a"}]},` +
+			`{"type":"namespace","name":"m","tools":[]},{"type":"function","name":"b","parameters":3}`,
+	} {
+		r, err := Read([]byte(`{"model":"m","input":"","tools":[`+tools+`]}`), dialecttest.Models)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := dialecttest.Judged(t, r).Violations
+		if len(found) != 1 || r.Places(Param)(found[0].Field) != want {
+			t.Errorf("%v, want %s", found, want)
+		}
+	}
+}

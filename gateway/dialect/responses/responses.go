@@ -95,7 +95,7 @@ func (q *request) check() error {
 	if q.found = conversation.Survey(q.input, "input_image"); q.found.Turns > conversation.MostTurns {
 		return conversation.BadRequest("input", "input: more than %d items were given.", conversation.MostTurns)
 	}
-	if err := q.tools.read(q.toolList, nil); err != nil {
+	if err := q.tools.read(q.toolList, nil, ""); err != nil {
 		return err
 	}
 	q.tools.nameAll()
@@ -121,7 +121,7 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 	}
 	d.Parameters()
 	q.writeParameters(&d)
-	r.Body, r.Warnings = d.End(q.stream), q.warnings
+	r.Body, r.Warnings, r.Tools = d.End(q.stream), q.warnings, q.tools.places()
 	r.Dialect = &Answer{output: output{tools: q.tools.renamed()}, echo: q.echo(make([]byte, 0, echoed))}
 	return r, nil
 }

@@ -50,6 +50,8 @@ func TestRefusals(t *testing.T) {
 		{"a tool with a long name", `"tools":[{"type":"custom","name":"` + strings.Repeat("x", 257) + `"}]`, "tools[0].name"},
 		{"a function and a custom tool of one name", `"tools":[{"type":"function","name":"f"},{"type":"function","name":"g"},` +
 			`{"type":"custom","name":"\u0066"}]`, "tools[2].name"},
+		{"a namespace in another one", `"tools":[{"type":"namespace","name":"n","tools":[{"type":"namespace","name":"m","tools":[]}]}]`,
+			"tools[0].tools[0].type"},
 		{"too many tools", `"tools":[` + strings.Repeat(`{"type":"function","name":"f"},`, 1024) + `{"type":"web_search"}]`, "tools[1024]"},
 		{"any tool of none", `"tool_choice":"required"`, "tool_choice"},
 		{"any tool of those that the service lacks", `"tools":[{"type":"web_search"}],"tool_choice":"required"`, "tool_choice"},

@@ -3,6 +3,7 @@ package responses
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/gateway/conversation"
@@ -22,15 +23,21 @@ type tool struct {
 	name, namespace []byte            // the client's; strings
 	native          conversation.Tool // the service's
 	custom          bool              // it takes one text
+	place           string            // in the client's request, such as tools[2].tools[0]
 }
 
-// read reads the tools in a namespace, or in none. Tools that the service lacks are left out; [request.choose] warns the client.
-func (t *tools) read(list, namespace []byte) error {
-	return conversation.Each("tools", list, func(r *strictjson.Reader) error { return t.readTool(r, namespace) })
+// read reads the tools in a namespace, or in none. Tools that the service lacks are left out; [request.choose] warns the client. within is
+// the namespace's place.
+func (t *tools) read(list, namespace []byte, within string) error {
+	index := -1
+	return conversation.Each("tools", list, func(r *strictjson.Reader) error {
+		index++
+		return t.readTool(r, tool{namespace: namespace, place: within + "tools[" + strconv.Itoa(index) + "]"})
+	})
 }
 
-func (t *tools) readTool(r *strictjson.Reader, namespace []byte) error {
-	it := tool{namespace: namespace}
+// readTool reads a tool whose place is known.
+func (t *tools) readTool(r *strictjson.Reader, it tool) error {
 	var word, inner, format []byte
 	err := conversation.ReadTool(r, len(t.list)+t.left.Count, conversation.Places{
 		{"type", &word, 0},
@@ -56,8 +63,12 @@ func (t *tools) readTool(r *strictjson.Reader, namespace []byte) error {
 	if err := conversation.Bound("name", it.name, conversation.MostWord, conversation.Bytes); err != nil {
 		return err
 	}
-	if string(kind) == "namespace" {
-		return t.read(inner, it.name)
+	switch {
+	case string(kind) != "namespace":
+	case it.namespace != nil:
+		return conversation.BadRequest("type", "A namespace must not be in another one.")
+	default:
+		return t.read(inner, it.name, it.place+".")
 	}
 	if it.custom = string(kind) == "custom"; it.custom {
 		it.native.Description, it.native.Parameters = explained(it.native.Description, format), []byte(textSchema)
@@ -156,6 +167,15 @@ func (t *tools) natives() []conversation.Tool {
 	list := make([]conversation.Tool, len(t.list))
 	for i := range t.list {
 		list[i] = t.list[i].native
+	}
+	return list
+}
+
+// places are where the client's request has them.
+func (t *tools) places() []string {
+	list := make([]string, len(t.list))
+	for i := range t.list {
+		list[i] = t.list[i].place
 	}
 	return list
 }
