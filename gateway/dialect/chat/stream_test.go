@@ -232,6 +232,24 @@ func TestLogprobsOfRepeatedFrames(t *testing.T) {
 	}
 }
 
+// Line ends between the tokens of a frame, whose log probabilities pass as they are, leave a chunk on one line.
+func TestIndentedFramesAreChunksOnOneLine(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n"} {
+		frame := strings.ReplaceAll(`{"output":{"choices":[{"message":{"content":"a"},"finish_reason":"stop",
+data:"logprobs":{
+data:"content":[
+data:{"token":"a\n","logprob":-1}]}}]}}`, "\n", end)
+		out, err := translated(dialecttest.Frames(frame), 1<<30)
+		if want := `"logprobs":{"content":[{"token":"a\n","logprob":-1}]}}],"usage":null}` + "\n\n"; err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v %q, want %q", err, out, want)
+		}
+		whole, err := dialecttest.NewStream(begun(true)).Whole(nil, []byte(strings.ReplaceAll(frame, "data:", "")))
+		if decodeStream(t, whole); err != nil || !bytes.Equal(out, whole) {
+			t.Errorf("%v %q, want %q", err, whole, out)
+		}
+	}
+}
+
 // TestUsageUnknown: without usage there is no chunk for it.
 func TestUsageUnknown(t *testing.T) {
 	out, err := translated(dialecttest.Frames(dialecttest.Frame("a", "stop")), 1<<30)
