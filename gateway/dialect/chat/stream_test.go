@@ -238,7 +238,8 @@ func TestIndentedFramesAreChunksOnOneLine(t *testing.T) {
 		frame := strings.ReplaceAll(`{"output":{"choices":[{"message":{"content":"a"},"finish_reason":"stop",
 data:"logprobs":{
 data:"content":[
-data:{"token":"a\n","logprob":-1}]}}]}}`, "\n", end)
+data:{"token":"a\n",
+data:"logprob":-1}]}}]}}`, "\n", end)
 		out, err := translated(dialecttest.Frames(frame), 1<<30)
 		if want := `"logprobs":{"content":[{"token":"a\n","logprob":-1}]}}],"usage":null}` + "\n\n"; err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v %q, want %q", err, out, want)
