@@ -117,3 +117,13 @@ func TestToolsAreRefusedByTheClientsPlaces(t *testing.T) {
 		}
 	}
 }
+
+// A namespace that is null is none: the first tool of the name is chosen, and no null is repeated.
+func TestANullNamespaceIsNone(t *testing.T) {
+	r, err := Read([]byte(`{"model":"m","input":"","tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"f"}]}],`+
+		`"tool_choice":{"type":"function","name":"f","namespace":null}}`), dialecttest.Models)
+	if err != nil || !strings.Contains(string(r.Body), `"tool_choice":{"type":"function","function":{"name":"f"}}`) ||
+		!strings.Contains(string(r.Dialect.(*Answer).echo), `"tool_choice":{"type":"function","name":"f"}`) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

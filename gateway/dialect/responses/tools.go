@@ -100,7 +100,7 @@ func (q *request) choose(thinks bool) (err error) {
 		name, space := rawjson.Find(given, "name"), rawjson.Find(given, "namespace")
 		for i := range q.tools.list {
 			it := &q.tools.list[i]
-			if sameText(it.name, name) && (space == nil || sameText(it.namespace, space)) {
+			if sameText(it.name, name) && (rawjson.Absent(space) || sameText(it.namespace, space)) {
 				q.choice = conversation.ChosenFunction(it.native.Name)
 				return nil
 			}
@@ -122,7 +122,7 @@ func (t *tools) appendForced(dst []byte) []byte {
 	}
 	dst = append(dst, '{')
 	for _, name := range [...]string{"type", "name", "namespace"} {
-		if value := rawjson.Find(t.forced, name); value != nil {
+		if value := rawjson.Find(t.forced, name); !rawjson.Absent(value) {
 			dst = rawjson.AppendValue(dst, name, value)
 		}
 	}
