@@ -207,7 +207,8 @@ func (w *reply) translate(r *http.Request, routes *routes) {
 	}
 	if messages.Speaks(r.URL.Path, header) {
 		messages.Present(r.Header)
-		form = dialect.Form{IDHeader: "Request-Id", Errors: messages.AppendErrorOf(w.state.ID), Ping: messages.Ping}
+		form.IDHeader, form.Errors, form.Ping = "Request-Id", messages.AppendErrorOf(w.state.ID), messages.Ping
+		form.Now = w.bounds.now
 		w.state.pulse = func() { ping(w) }
 	}
 	w.front = dialect.NewWriter(w.ResponseWriter, w.state.ID, form)

@@ -11,6 +11,7 @@ import (
 
 	"sluice/cache"
 	"sluice/gateway/accounts"
+	"sluice/gateway/dialect"
 	"sluice/gateway/refusal"
 	"sluice/gateway/tasks"
 	"sluice/gateway/turn"
@@ -25,9 +26,6 @@ import (
 
 // drainTime is how long the gateway continues to read an answer after its client has left.
 const drainTime = 30 * time.Second
-
-// pulseTime is the silence in a stream after which clients that need a ping get one.
-const pulseTime = 15 * time.Second
 
 // service sends requests to the service: those of teams through the ReverseProxy, and task queries and cancels, which are small,
 // through do.
@@ -46,7 +44,7 @@ func poolConfig(c *Config, d *Deps, queue *turn.Queue) accounts.Config {
 		Base: c.UpstreamURL, Shared: d.Cooling, Luck: c.luck, Now: d.Now, Logger: d.Logger, Back: queue.Back,
 		Client: upstream.Config{
 			Tunnel: c.Tunnel, ConnectTimeout: c.ConnectTimeout, HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout,
-			Keep: wire.AnswerNames, DrainTime: drainTime, PulseTime: pulseTime, Now: d.Now, Surplus: d.Metrics.Surplus,
+			Keep: wire.AnswerNames, DrainTime: drainTime, PulseTime: dialect.PingTime, Now: d.Now, Surplus: d.Metrics.Surplus,
 		},
 	}
 }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"errors"
+	"time"
 
 	"sluice/gateway/conversation"
 )
@@ -50,11 +51,30 @@ func (w *Writer) Cut(why *conversation.Refusal) (shown bool, err error) {
 	return err == nil, err
 }
 
+// PingTime is the silence after which clients that need a ping get one.
+const PingTime = 15 * time.Second
+
+// remind sends a ping if the client has heard nothing for long, because what the service says is kept until something else has come.
+func (w *Writer) remind() error {
+	if w.form.Ping == "" || w.client.status == 0 {
+		return nil
+	}
+	now, quiet := w.form.Now(), len(w.held.out) == 0
+	if quiet && now.Sub(w.heard) < PingTime {
+		return nil
+	}
+	if w.heard = now; quiet {
+		return w.client.body([]byte(w.form.Ping))
+	}
+	return nil
+}
+
 // Ping sends a ping on a Writer's stream, if the stream has begun and the form has a ping.
 func Ping(w *Writer) error {
 	if w.form.Ping == "" || w.stream == nil || w.client.status == 0 || w.failed != nil {
 		return nil
 	}
+	w.heard = w.form.Now()
 	if err := w.client.body([]byte(w.form.Ping)); err != nil {
 		return err
 	}

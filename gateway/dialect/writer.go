@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"sluice/gateway/conversation"
 )
@@ -16,7 +17,8 @@ import (
 type Form struct {
 	IDHeader string // the header with the request's id, in its canonical form
 	Errors   func(dst []byte, refused *conversation.Refusal) []byte
-	Ping     string // the event of a stream that is silent; empty: none
+	Ping     string           // the event of a stream that is silent; empty: none
+	Now      func() time.Time // needed with a Ping
 }
 
 // Writer is an [http.ResponseWriter] that takes an answer in the service's form and writes it in the client's. It holds the header
@@ -53,6 +55,7 @@ type Writer struct {
 	stream *conversation.Stream // nil: the answer is not a stream
 	memory *conversation.Stream // for it
 	failed error                // of the stream, before anything of it was sent
+	heard  time.Time            // when the client was last sent something, if the form has a ping
 
 	answered bool // the client has the error of the stream, whose end has not come
 }
@@ -159,10 +162,10 @@ func (w *Writer) Write(p []byte) (int, error) {
 	case w.stream != nil:
 		w.held.borrow()
 		defer w.held.giveBack()
-		if w.held.out, w.failed = w.stream.Append(w.held.out, p); w.failed == nil {
-			err = w.chunks()
-		} else {
+		if w.held.out, w.failed = w.stream.Append(w.held.out, p); w.failed != nil {
 			err = fail(w)
+		} else if err = w.chunks(); err == nil {
+			err = w.remind()
 		}
 	default:
 		w.held.add(p, w.Memory)

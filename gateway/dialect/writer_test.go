@@ -2,13 +2,16 @@ package dialect
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/gateway/conversation"
 	"sluice/gateway/dialect/chat"
+	"sluice/gateway/dialect/messages"
 	"sluice/gateway/openai"
 )
 
@@ -185,6 +188,37 @@ func TestErrorsOfCountedWorkAreNotRepeated(t *testing.T) {
 		}
 		if h := under.Header(); (h.Get("X-Should-Retry") == "false") != c.final {
 			t.Errorf("%+v: %v", c, h)
+		}
+	}
+}
+
+// A client that hears nothing because what the service says is kept is told that the stream goes on.
+func TestAStreamThatKeepsWhatItReadsPings(t *testing.T) {
+	now := time.Unix(1, 0)
+	under := httptest.NewRecorder()
+	w := NewWriter(under, "7f3c", Form{IDHeader: "Request-Id", Ping: "event: ping\n\n", Now: func() time.Time { return now }})
+	w.Chat(new(messages.Answer), conversation.Head{ID: "7f3c"}, true)
+	call := func(index int, piece string) string {
+		return fmt.Sprintf(`data:{"output":{"choices":[{"message":{"tool_calls":[{"index":%d,"id":"c","function":{"name":"f",`+
+			`"arguments":%q}}]},"finish_reason":"null"}]}}`+"\n\n", index, piece)
+	}
+	for i, step := range []struct {
+		frame  string
+		passed time.Duration
+		pings  int
+	}{
+		{call(0, `{"a":`)[:40], PingTime, 0}, // nothing was sent: the answer may still be an error
+		{call(0, `{"a":`)[40:], PingTime, 0},
+		{call(1, `{"b":`), 0, 0},
+		{call(1, `[1`), PingTime - 1, 0},
+		{call(1, `,2`), 1, 1},
+		{call(1, `,3`), PingTime - 1, 1},
+		{call(0, `{"c":`), 1, 1}, // which is sent
+		{call(1, `,4`), PingTime, 2},
+	} {
+		now = now.Add(step.passed)
+		if write(t, w, "text/event-stream", 200, step.frame); strings.Count(under.Body.String(), "event: ping") != step.pings {
+			t.Errorf("step %d: %s, want %d pings", i, under.Body, step.pings)
 		}
 	}
 }
