@@ -17,7 +17,7 @@ type Filter struct {
 	Any      string    // an id of the request, its answer, its trace, its task or its key, or a prefix of [LeastID] bytes or more; empty: any
 	Status   int       // HTTP status; 0: any
 	Class    Class     // of the status; empty: any
-	Refusal  string    // stage/reason, or a stage, or [AnyRefusal] or [RefusedOrFailed]; empty: any outcome
+	Refusal  string    // stage/reason, or a stage, or [AnyRefusal], [NoRefusal] or [RefusedOrFailed]; empty: any outcome
 	Model    string    // empty: any
 	Key      string    // the key's id, or "jwt:" and a workload; empty: any
 	Tag      string    // one pair, such as project=alpha, or all of them; empty: any
@@ -52,6 +52,9 @@ const (
 
 // AnyRefusal selects every request that Sluice refused; see [Refused].
 const AnyRefusal = "any"
+
+// NoRefusal selects every request without a refusal: what the service answered.
+const NoRefusal = "none"
 
 // RefusedOrFailed also selects every request that failed; see [Failed].
 const RefusedOrFailed = "all"
@@ -163,7 +166,7 @@ func (f *Filter) ofOutcome(l *fields) bool {
 	return (f.Status == 0 || f.Status == l.status) &&
 		(f.Rule == "" || slices.Contains(l.rules, f.Rule)) &&
 		(f.Refusal == "" || f.Refusal == l.refusal || f.Refusal == AnyRefusal && Refused(l.refusal) ||
-			f.Refusal == RefusedOrFailed && (Refused(l.refusal) || l.failed()) || strings.HasPrefix(l.refusal, f.Refusal+"/"))
+			f.Refusal == NoRefusal && l.refusal == "" || f.Refusal == RefusedOrFailed && (Refused(l.refusal) || l.failed()) || strings.HasPrefix(l.refusal, f.Refusal+"/"))
 }
 
 func (l *fields) failed() bool { return Failed(l.refusal, l.status, l.inner) }

@@ -59,6 +59,8 @@ func TestFiltersOfAComplaint(t *testing.T) {
 			{"5xx", recent.Filter{Class: recent.ClassServer}, "r4 r3 r1"},
 			{"failed", recent.Filter{Class: recent.ClassFailed}, "r6 r3 r1"},
 			{"refused", recent.Filter{Refusal: recent.AnyRefusal}, "r5 r4"},
+			{"not refused", recent.Filter{Refusal: recent.NoRefusal}, "r7 r6 r2 r1 0b6a0000-5d1e"},
+			{"failed without a refusal", recent.Filter{Class: recent.ClassFailed, Refusal: recent.NoRefusal}, "r6 r1"},
 			{"refused or failed", recent.Filter{Refusal: recent.RefusedOrFailed}, "r6 r5 r4 r3 r1"},
 			{"counted as failed", recent.Filter{Class: recent.ClassFailed, Teams: []string{"chat"}}, "r6"},
 			{"until a time", recent.Filter{To: start.Add(2 * time.Second)}, "r1 0b6a0000-5d1e"},

@@ -110,6 +110,9 @@ func TestTeam(t *testing.T) {
 		s.note("search", "a", 429, "admit/rate")
 		s.note("search", "b", 429, "admit/quota")
 		s.note("search", "c", 429, "admit/rate")
+		s.note("search", "d", 502, "forward/unreachable")
+		s.note("search", "e", 500, "")
+		s.note("search", "f", 400, "") // the service's own refusal
 		s.claim("search", "t1", false)
 		f, err := s.figures.Team(t.Context(), member, "search")
 		if err != nil {
@@ -130,8 +133,11 @@ func TestTeam(t *testing.T) {
 			f.Days[28].Used[limit.Spend] != 7 || f.Days[27].Use != (Use{}) {
 			t.Errorf("redis=%v: the days end with %+v", redis, f.Days[27:])
 		}
-		if diff := cmp.Diff([]Refusal{{"admit/rate", 2}, {"admit/quota", 1}}, f.Refusals); diff != "" {
+		if diff := cmp.Diff([]Refusal{{"admit/rate", 2}, {"admit/quota", 1}, {"forward/unreachable", 1}}, f.Refusals); diff != "" {
 			t.Error(diff)
+		}
+		if f.Failed != 1 {
+			t.Errorf("redis=%v: %d requests failed at the service without a refusal, want 1", redis, f.Failed)
 		}
 		if f.Concurrent != (Count{2, 4}) || f.OpenTasks != (Count{0, 5}) || len(f.Tasks) != 1 || f.Tasks[0].ID != "t1" {
 			t.Errorf("redis=%v: %+v, %+v, %+v", redis, f.Concurrent, f.OpenTasks, f.Tasks)

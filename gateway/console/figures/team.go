@@ -30,6 +30,7 @@ type TeamFigures struct {
 	OpenTasks  Count
 	Days       []Row // the last 30 days, oldest first
 	Refusals   []Refusal
+	Failed     int64      // today's requests that failed at the service and that no refusal counts
 	Tasks      []TaskLine // open ones, newest first, at most 20
 }
 
@@ -90,7 +91,12 @@ func (f *Figures) Team(ctx context.Context, p access.Person, id string) (t TeamF
 		t.Days = append(t.Days, Row{limit.DayText(day), used.total(day)})
 	}
 	c := counts[id]
-	t.Refusals = refusals(&c)
+	t.Refusals, t.Failed = refusals(&c), c.Failed
+	for i := range t.Refusals {
+		if !recent.Refused(t.Refusals[i].Name) {
+			t.Failed -= t.Refusals[i].Count
+		}
+	}
 	for i := range open.Tasks {
 		t.Tasks = append(t.Tasks, lineOf(&open.Tasks[i]))
 	}

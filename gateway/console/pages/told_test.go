@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -50,6 +51,38 @@ func TestRefusalsOfTodayLeadToThose(t *testing.T) {
 		}
 		if links != 4 {
 			t.Errorf("%d links to requests", links)
+		}
+	}
+}
+
+// failing has requests that failed at the service, which no refusal counts.
+type failing struct {
+	pages.Figures
+	failed int64
+}
+
+func (f failing) Team(ctx context.Context, p access.Person, id string) (figures.TeamFigures, error) {
+	t, err := f.Figures.Team(ctx, p, id)
+	t.Refusals, t.Failed = nil, f.failed
+	return t, err
+}
+
+// TestFailuresOfTodayAreTold: a team of which nothing was refused may have failed at the service all day.
+func TestFailuresOfTodayAreTold(t *testing.T) {
+	const nothing = "Nothing was refused, and nothing failed."
+	for failed, want := range map[int64]string{0: nothing, 1234: "failed at the service1,234"} {
+		g := day(12)
+		deps := g.deps()
+		deps.Figures = failing{deps.Figures, failed}
+		root := parse(t, get(t, as(pages.New(deps), operator), "/teams/search"))
+		if text := textOf(root); !strings.Contains(text, want) || strings.Contains(text, nothing) != (failed == 0) {
+			t.Errorf("%d failed: %s", failed, text)
+		}
+		for _, a := range all(root, "a") {
+			const to = "/requests?team=search&status=failed&refusal=none&from=2026-11-22T00%3a00%3a00Z"
+			if textOf(a) == "failed at the service" && attribute(a, "href") != to {
+				t.Errorf("it leads to %s", attribute(a, "href"))
+			}
 		}
 	}
 }
