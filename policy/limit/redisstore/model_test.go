@@ -454,7 +454,10 @@ func (f *form) step(m *model, s step, team **teams.Team, list []*teams.Team) err
 	case "extend":
 		if h := m.holds[id(s.Hold)]; h != nil {
 			if h.state == "held" {
-				h.due, h.text = max(h.due, now.UnixMicro()+int64(s.Lease)*1e6), h.Account
+				h.due = max(h.due, now.UnixMicro()+int64(s.Lease)*1e6)
+				if f.memory == nil { // in memory a hold moves by Move alone, which never leaves it where it was
+					h.text = h.Account
+				}
 			}
 			f.extend(&h.Held, time.Duration(s.Lease)*time.Second)
 		}
