@@ -38,6 +38,7 @@ type item struct {
 	kind   kind
 	call   int    // index of the call in the answer
 	text   []byte // thinking or text, or the arguments of a call
+	input  input  // of a custom tool
 	id     []byte // of a call
 	name   []byte // of a call: the service's name of the tool, and the client's once the item was added
 	space  []byte // the tool's namespace, a raw string; nil: none
@@ -131,8 +132,8 @@ func (o *output) take(c *conversation.Choice) {
 	for call := range c.Calls {
 		it := o.add(functionCall)
 		it.id, it.name = append(it.id, call.ID...), append(it.name, call.Name...)
-		it.text = append(it.text, call.Arguments...)
 		o.settle(it)
+		it.extend(call.Arguments)
 		it.complete()
 	}
 }
@@ -165,16 +166,4 @@ func (o *output) callOf(index int) *item {
 		}
 	}
 	return nil
-}
-
-// complete reads the input of a custom tool from the whole arguments of the function that stands for it. Arguments of another form stay as
-// they are.
-func (it *item) complete() {
-	if it.kind != customCall {
-		return
-	}
-	called := conversation.Call{Arguments: it.text}
-	if input := rawjson.Find(called.Input(), "input"); rawjson.IsString(input) {
-		it.text = rawjson.Inside(input)
-	}
 }

@@ -70,20 +70,22 @@ func (a *Answer) call(dst []byte, news *conversation.CallDelta) []byte {
 		it = a.add(functionCall)
 		it.call = news.Index
 	}
-	it.id, it.text = append(it.id, news.ID...), append(it.text, news.Arguments...)
-	fresh := news.Arguments
+	it.id = append(it.id, news.ID...)
+	piece := news.Arguments
 	if !it.added {
 		if it.name = append(it.name, news.Name...); len(it.name) == 0 { // the client must know the tool first
+			it.text = append(it.text, piece...)
 			return dst
 		}
 		a.settle(it)
+		piece = append(it.text, piece...)
+		it.text = nil
 		dst = a.begin(dst, it)
-		fresh = it.text
 	}
-	if it.kind == customCall || len(fresh) == 0 { // the input of a custom tool is known at the end
+	if piece = it.extend(piece); len(piece) == 0 {
 		return dst
 	}
-	return a.appendPiece(dst, it, fresh)
+	return a.appendPiece(dst, it, piece)
 }
 
 // endText ends thinking or a message before another item.
@@ -113,7 +115,7 @@ func (a *Answer) end(dst []byte, it *item) []byte {
 	if it.ended = true; !it.added { // a call without a name
 		dst = a.begin(dst, it)
 	}
-	if it.complete(); it.kind == customCall {
+	if it.complete(); it.kind == customCall && !it.input.opened {
 		dst = a.appendPiece(dst, it, it.text)
 	}
 	dst = a.place(a.event(dst, words[it.kind].event, "done"), it)

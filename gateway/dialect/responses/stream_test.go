@@ -183,6 +183,47 @@ func TestCallsComeBackAsTheyWereGiven(t *testing.T) {
 	}
 }
 
+// The input of a custom tool is sent as it arrives, without what JSON has around it, and however it is cut.
+func TestInputsOfCustomToolsAreSentAsTheyArrive(t *testing.T) {
+	s := dialecttest.NewStream(begun())
+	var stream []byte
+	said, before := "", 0
+	for i, step := range []struct{ piece, want string }{
+		{`{ "in`, ""}, {`put" : "*** a`, "*** a"}, {`\`, ""}, {`n\"`, "\n\""}, {`\u00`, ""}, {`e9\ud83d`, "é"}, {`\ud`, ""}, {`e00b`, "😀b"},
+		{`\ud83d!`, "\uFFFD!"}, {"\t\\q", "\t\\q"}, {`\ud83d\n`, "\uFFFD\n"}, {`\ud83d\u0061\u00g`, "\uFFFDa\\u00g"},
+		{`c", "d":1}`, "c"}, {"}", ""},
+	} {
+		arguments, _ := json.Marshal(step.piece)
+		frame := strings.Replace(callsOf("patch", "PIECE"), `"PIECE"`, string(arguments), 1)
+		var err error
+		if stream, err = s.Append(stream, dialecttest.Frames(frame)); err != nil {
+			t.Fatal(err)
+		}
+		if it := decode(t, stream).items[0]; it.Input != said+step.want {
+			t.Errorf("step %d: %q, want %q", i, it.Input[len(said):], step.want)
+		}
+		said += step.want
+		before = len(stream)
+	}
+	stream, err := s.End(stream)
+	if d := decode(t, stream); err != nil || len(d.items) != 1 || d.last.Response.Output[0].Input != said ||
+		strings.Contains(string(stream[before:]), "input.delta") {
+		t.Errorf("%v %s, want %q", err, stream, said)
+	}
+	for piece, want := range map[string]string{`{"input":"a`: "a", `{"input":""}`: "", `{"input":"a","b":1`: "a", `{"b":1,"input":"a"}`: "a",
+		`{"input":1}`: `{"input":1}`, `{"b":1,"input":"a"`: `{"b":1,"input":"a"`} {
+		arguments, _ := json.Marshal(piece)
+		native := strings.Replace(callsOf("patch", "PIECE"), `"PIECE"`, string(arguments), 1)
+		stream, err := dialecttest.Translated(begun(), dialecttest.Frames(native), 50)
+		whole, wholeErr := conversation.Whole(nil, begun(), []byte(native))
+		input, _ := json.Marshal(want)
+		if d := decode(t, stream); err != nil || d.items[0].Input != want || d.last.Response.Output[0].Input != want || wholeErr != nil ||
+			!strings.Contains(string(whole), `"input":`+string(input)) {
+			t.Errorf("%s: %v %s, %v %s, want %q", piece, err, stream, wholeErr, whole, want)
+		}
+	}
+}
+
 // An error before anything was said is a plain one; later it is the last event.
 func TestFailures(t *testing.T) {
 	failure := func(status int, code string) []byte {
