@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"strconv"
 	"strings"
 
 	"sluice/gateway/conversation"
@@ -26,14 +27,18 @@ func (a *Answer) Begin(head conversation.Head) {
 func (a *Answer) Whole(dst []byte, answer *conversation.Answer) []byte {
 	c := &answer.Choices[0] // more are not asked for
 	dst = append(a.appendHead(dst), `,"content":[`...)
+	number := 0 // of the block
 	if len(c.Thinking) > 0 {
 		dst = append(rawjson.AppendText(append(rawjson.Next(dst), `{"type":"thinking"`...), "thinking", c.Thinking), `,"signature":""}`...)
+		number++
 	}
 	if len(c.Text) > 0 {
 		dst = append(rawjson.AppendText(append(rawjson.Next(dst), `{"type":"text"`...), "text", c.Text), '}')
+		number++
 	}
 	for call := range c.Calls {
-		dst = append(append(appendCall(rawjson.Next(dst), &call), input(&call)...), '}')
+		dst = append(append(a.appendCall(rawjson.Next(dst), &call, number), input(&call)...), '}')
+		number++
 	}
 	dst = append(append(append(dst, `],"stop_reason":"`...), stopReason(c.Finish, c.Called())...), `","stop_sequence":null,"usage":`...)
 	usage := answer.Usage()
@@ -46,9 +51,13 @@ func (a *Answer) appendHead(dst []byte) []byte {
 	return rawjson.Quote(dst, a.head.Model)
 }
 
-// appendCall appends a block of a call, up to the input.
-func appendCall(dst []byte, call *conversation.Call) []byte {
-	dst = rawjson.AppendText(append(dst, `{"type":"tool_use"`...), "id", call.ID)
+// appendCall appends a block of a call, up to the input. Its number makes an id for a call without one.
+func (a *Answer) appendCall(dst []byte, call *conversation.Call, number int) []byte {
+	id := call.ID
+	if len(id) == 0 {
+		id = strconv.AppendInt(append(append([]byte("toolu_"), a.head.ID...), '_'), int64(number), 10)
+	}
+	dst = rawjson.AppendText(append(dst, `{"type":"tool_use"`...), "id", id)
 	return append(rawjson.AppendText(dst, "name", call.Name), `,"input":`...)
 }
 

@@ -97,7 +97,7 @@ func (a *Answer) flow(dst []byte, end bool) []byte {
 	for ; a.turn < len(a.blocks); a.turn++ {
 		b := &a.blocks[a.turn]
 		if !b.begun {
-			if !end && b.kind == "tool_use" && len(b.call.Name) == 0 {
+			if !end && b.kind == "tool_use" && (len(b.call.ID) == 0 || len(b.call.Name) == 0) {
 				return dst
 			}
 			dst = a.begin(dst, b)
@@ -117,7 +117,7 @@ func (a *Answer) begin(dst []byte, b *answerBlock) []byte {
 	dst = append(a.event(dst, "content_block_start"), `,"content_block":`...)
 	switch b.kind {
 	case "tool_use":
-		dst = append(appendCall(dst, &b.call), "{}}}\n\n"...)
+		dst = append(a.appendCall(dst, &b.call, a.turn), "{}}}\n\n"...)
 	case "thinking":
 		dst = append(dst, `{"type":"thinking","thinking":"","signature":""}}`+"\n\n"...)
 	default:

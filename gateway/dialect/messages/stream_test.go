@@ -178,6 +178,34 @@ func TestWhatFollowsAWholeCallIsSentAsItArrives(t *testing.T) {
 	}
 }
 
+// A client refers to a call by its id: the call begins once it is known, and gets one if the service gives none.
+func TestCallsHaveIDs(t *testing.T) {
+	late := []string{frameOf("", "null", callOf(0, "", "f", `{"x":`)), frameOf("", "null", callOf(0, "a", "", `1`)),
+		frameOf("", "tool_calls", callOf(0, "", "", `}`))}
+	never := []string{frameOf("So.", "null"), frameOf("", "null", callOf(0, "", "f", `{}`)), frameOf("", "tool_calls", callOf(1, "", "g", `{}`))}
+	for _, c := range []struct {
+		frames []string
+		want   []string
+	}{
+		{late, []string{`tool_use a f "" "" {"x":1}`}},
+		{never, []string{`text   "So." "" `, `tool_use toolu_7a2f3c51_1 f "" "" {}`, `tool_use toolu_7a2f3c51_2 g "" "" {}`}},
+	} {
+		out, err := dialecttest.Translated(begun(), dialecttest.Frames(c.frames...), 1<<30)
+		d := decode(t, out)
+		var got []string
+		for _, block := range d.blocks {
+			got = append(got, block.said())
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%v: %q, want %q", err, got, c.want)
+		}
+	}
+	whole, err := conversation.Whole(nil, begun(), []byte(frameOf("So.", "tool_calls", callOf(0, "", "f", `{}`))))
+	if err != nil || !strings.Contains(string(whole), `"id":"toolu_7a2f3c51_1","name":"f"`) {
+		t.Errorf("%v %s", err, whole)
+	}
+}
+
 // What a tool is called with is an object, also where the model wrote none.
 func TestInputsAreObjects(t *testing.T) {
 	for arguments, want := range map[string]string{`{\"a\":[1]}`: `{"a":[1]}`, ``: `{}`, `[1]`: `{"arguments":"[1]"}`,

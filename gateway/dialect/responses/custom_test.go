@@ -30,11 +30,12 @@ func FuzzInput(f *testing.F) {
 		if !bytes.Equal(got, want) || whole.opened != cut.opened {
 			t.Fatalf("%q, cut at %d: %q", want, n, got)
 		}
-		dialecttest.MustBeJSON(t, append(append([]byte{'"'}, want...), '"'))
 		var document struct{ Input *string }
 		var text string
-		if whole.opened && json.Unmarshal(arguments, &document) == nil && json.Unmarshal(append(append([]byte{'"'}, want...), '"'), &text) == nil &&
-			whole.ended && bytes.Count(bytes.ToLower(arguments), []byte("input")) == 1 && text != *document.Input {
+		quoted := append(append([]byte{'"'}, want...), '"')
+		dialecttest.MustBeJSON(t, quoted)
+		if whole.opened && json.Unmarshal(arguments, &document) == nil && json.Unmarshal(quoted, &text) == nil &&
+			bytes.Count(bytes.ToLower(arguments), []byte("input")) == 1 && text != *document.Input {
 			t.Fatalf("%q of %s", text, arguments)
 		}
 	})
