@@ -54,7 +54,7 @@ func Whole(dst []byte, in Dialect, native []byte) ([]byte, error) {
 	var a Answer
 	switch ok := a.read(native); {
 	case ok && a.failed():
-		return dst, ReadRefusal(500, native)
+		return dst, ReadRefusal(0, native)
 	case !ok || len(a.Choices) == 0:
 		return dst, Unreadable()
 	}

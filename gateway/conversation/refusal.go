@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -36,15 +37,12 @@ func Unreadable() *Refusal {
 	return &Refusal{Status: 502, Code: CodeAnswer, Message: "The service's answer could not be read."}
 }
 
-// ReadRefusal reads the service's error {"code","message","request_id"}, answered with this status. If the body has another form,
-// the Refusal has only the status.
+// ReadRefusal reads the service's error {"code","message","request_id"}, answered with this status; 0: inside a success. If the body has
+// another form, the Refusal has only the status.
 func ReadRefusal(status int, body []byte) *Refusal {
-	r := &Refusal{Status: status, Told: true, Message: fmt.Sprintf("The service answered with status %d.", status)}
+	r := &Refusal{Status: status, Told: true, Message: fmt.Sprintf("The service answered with status %d.", cmp.Or(status, 500))}
 	native, ok := ReadObject(body)
-	if !ok {
-		return r
-	}
-	for o := rawjson.Object(native); o.Member(); {
+	for o := rawjson.Object(native); ok && o.Member(); {
 		switch string(o.Name) {
 		case "code":
 			r.Code = rawjson.Text(o.Value(), r.Code)
@@ -52,7 +50,29 @@ func ReadRefusal(status int, body []byte) *Refusal {
 			r.Message = rawjson.Text(o.Value(), r.Message)
 		}
 	}
+	if status == 0 {
+		r.Status = StatusOf(r.Code)
+	}
 	return r
+}
+
+// StatusOf is the status of an error that the service reports inside a success: 400 if the code blames the request, so that no library repeats
+// it, and otherwise 500.
+func StatusOf(code string) int {
+	for _, word := range [...]string{CodeRequest, "BadRequest", "DataInspection"} {
+		if strings.HasPrefix(code, word) {
+			return 400
+		}
+	}
+	return 500
+}
+
+// Failed returns the error that the service reports in place of an answer; nil: it reports none.
+func Failed(answer []byte) *Refusal {
+	if rawjson.Kind(rawjson.Find(answer, "output")) == '{' || rawjson.Text(rawjson.Find(answer, "code"), "") == "" {
+		return nil
+	}
+	return ReadRefusal(0, answer)
 }
 
 // Kind is the dialects' word for the kind of the error, by its status. server is the dialect's word for an error of the server.

@@ -153,7 +153,7 @@ func (s *Stream) translate(dst []byte, e event) ([]byte, error) {
 	switch {
 	case e.isError || ok && s.answer.failed():
 		if e.status < 400 || e.status > 599 {
-			e.status = 500
+			e.status = 0
 		}
 		return s.fail(dst, ReadRefusal(e.status, e.data))
 	case !ok:

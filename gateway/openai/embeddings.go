@@ -95,6 +95,9 @@ func (v vectors) append(dst, native []byte) ([]byte, error) {
 	if !ok {
 		return dst, conversation.Unreadable()
 	}
+	if refused := conversation.Failed(answer); refused != nil {
+		return dst, refused
+	}
 	list := rawjson.Find(rawjson.Find(answer, "output"), "embeddings")
 	if rawjson.Kind(list) != '[' {
 		return dst, conversation.Unreadable()

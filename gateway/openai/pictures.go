@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"strconv"
-	"strings"
 
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
@@ -140,13 +139,9 @@ func (p *Pictures) Refusal() *conversation.Refusal {
 	case p.State != Failed:
 		return nil
 	}
-	r := &conversation.Refusal{Status: 500, Code: cmp.Or(p.Code, conversation.CodeAnswer), Message: cmp.Or(p.Message, "No picture was made.")}
-	for _, word := range [...]string{"InvalidParameter", "BadRequest", "DataInspection"} {
-		if strings.HasPrefix(p.Code, word) {
-			r.Status = 400
-		}
+	return &conversation.Refusal{
+		Status: conversation.StatusOf(p.Code), Code: cmp.Or(p.Code, conversation.CodeAnswer), Message: cmp.Or(p.Message, "No picture was made."),
 	}
-	return r
 }
 
 // Append appends the answer to a request for images: {"created","data":[…],"usage"?}, with the addresses of the pictures. created
