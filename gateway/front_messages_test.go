@@ -93,6 +93,8 @@ func TestFrontRefusesMessages(t *testing.T) {
 	h.ask("POST", frontMessages, member(`"frequency_penalty":1`)).
 		wantsAnthropic(t, 400, "invalid_request_error", `"frequency_penalty" is not supported`)
 	h.ask("POST", frontMessages, member(`"stop_sequences":[1,"a"]`)).wantsAnthropic(t, 400, "invalid_request_error", "stop_sequences")
+	h.ask("POST", frontMessages, member(`"tools":[{"type":"bash_20250124","name":"bash"},{"name":"a.b"}]`)).
+		wantsAnthropic(t, 400, "invalid_request_error", "tools[1].name: given")
 	h.ask("POST", frontMessages, strings.Replace(frontMessage, "llm-max", "claude", 1)).wantsAnthropic(t, 404, "not_found_error", "claude")
 	h.ask("POST", frontMessages, frontMessage, "Content-Type", "text/plain").wantsAnthropic(t, 415, "invalid_request_error", "Content-Type")
 	h.ask("GET", frontMessages+"/batches", "").wantsAnthropic(t, 404, "not_found_error", "messages")

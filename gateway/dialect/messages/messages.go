@@ -4,6 +4,7 @@ package messages
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -45,6 +46,7 @@ type request struct {
 	format                  []byte // of the answer; two members may have it
 	toolList, choice        []byte
 	tools                   []conversation.Tool
+	places                  []string // of the tools in the client's request
 	left                    conversation.Left
 	serial                  bool // no two tools may be called at once
 	stream                  bool
@@ -159,7 +161,7 @@ func (q *request) write(size int, models *conversation.Models) (*conversation.Re
 	}
 	d.Thinking(q.thinking != nil, q.thinks())
 	d.Parameter("thinking_budget", budget)
-	r.Body, r.Warnings = d.End(q.stream), q.warnings
+	r.Body, r.Warnings, r.Tools = d.End(q.stream), q.warnings, q.places
 	return r, nil
 }
 
@@ -187,6 +189,7 @@ func (q *request) readTool(r *strictjson.Reader) error {
 	case !rawjson.IsString(it.Name):
 		return conversation.BadRequest("name", "A tool must have a name.")
 	}
+	q.places = append(q.places, fmt.Sprintf("tools[%d]", len(q.tools)+q.left.Count))
 	q.tools = append(q.tools, it)
 	return nil
 }

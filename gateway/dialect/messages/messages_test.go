@@ -144,6 +144,25 @@ func TestParams(t *testing.T) {
 	}
 }
 
+// A refusal names a tool by its place in the client's request, in which tools are that were left out.
+func TestToolsAreRefusedByTheClientsPlaces(t *testing.T) {
+	const server = `{"type":"web_search_20250305","name":"w"},`
+	for want, tools := range map[string]string{
+		"tools[0].name":         `{"name":"a.b"}`,
+		"tools[1].name":         server + `{"name":"a.b"}`,
+		"tools[3].input_schema": server + `{"name":"a"},` + server + `{"type":"custom","name":"b","input_schema":3}`,
+	} {
+		r, err := Read([]byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[`+tools+`]}`), dialecttest.Models)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := dialecttest.Judged(t, r).Violations
+		if len(found) != 1 || r.Places(Param)(found[0].Field) != want {
+			t.Errorf("%v, want %s", found, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for status, kind := range map[int]string{
 		400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
