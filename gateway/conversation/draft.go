@@ -111,9 +111,9 @@ func (d *Draft) Parameters() {
 	d.body = append(d.body, `]},"parameters":{"result_format":"message"`...)
 }
 
-// Parameter writes a parameter with a raw value. Without one it writes nothing.
+// Parameter writes a parameter with a raw value. Without one, or with null, it writes nothing.
 func (d *Draft) Parameter(name string, value []byte) {
-	if value != nil {
+	if !rawjson.Absent(value) {
 		d.body = rawjson.AppendValue(d.body, name, value)
 	}
 }

@@ -163,6 +163,14 @@ func TestToolsAreRefusedByTheClientsPlaces(t *testing.T) {
 	}
 }
 
+// A budget of null is none.
+func TestABudgetOfNullIsNone(t *testing.T) {
+	r, err := Read([]byte(`{"model":"m","max_tokens":9,"messages":[],"thinking":{"type":"adaptive","budget_tokens":null}}`), dialecttest.Models)
+	if err != nil || strings.Contains(string(r.Body), "thinking_budget") {
+		t.Errorf("%v %s", err, r.Body)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for status, kind := range map[int]string{
 		400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
