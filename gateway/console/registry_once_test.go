@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -109,6 +110,31 @@ func TestAFormThatIsSentTwiceOrdersOnce(t *testing.T) {
 				!slices.Contains(ids, made.ID) {
 				w.Errorf("%q %s: %q of %q, %v, want %d", tt.once, tt.amount, made.ID, ids, err, tt.raises)
 			}
+		}
+	})
+}
+
+// TestAFormOfAnEndedRaiseOrdersNothing: not after somebody has ended its raise, and not on the day after.
+func TestAFormOfAnEndedRaiseOrdersNothing(t *testing.T) {
+	worlds(t, func(w *world) {
+		a, midnight := operator, noon.Add(12*time.Hour)
+		a.Reason = "launch"
+		order := teams.RaiseOrder{Unit: unit.NameImages, Period: teams.PeriodDay, Amount: "5", Until: &midnight, Once: "one"}
+		made, err := w.Registry.Raises.Add(w.Context(), a, "search", order)
+		w.must(err)
+		w.must(w.Registry.Raises.End(w.Context(), a, "search", made.ID))
+		if _, err := w.Registry.Raises.Add(w.Context(), a, "search", order); !errors.Is(err, ErrAgain) || w.raisesOf() != "" {
+			w.Errorf("after its end: %v, in force %q", err, w.raisesOf())
+		}
+		w.refused(w.Registry.Raises.End(w.Context(), a, "search", made.ID), teams.CodeMissing, "raise")
+		w.now = noon.Add(24 * time.Hour)
+		_, err = w.Registry.Raises.Add(w.Context(), a, "search", order)
+		w.refused(err, teams.CodeUnfit, "until")
+		order.Until = nil
+		next, err := w.Registry.Raises.Add(w.Context(), a, "search", order)
+		w.must(err)
+		if next.ID == made.ID || w.raisesOf() != next.ID {
+			w.Errorf("the next day's raise is %q, in force %q; the first was %q", next.ID, w.raisesOf(), made.ID)
 		}
 	})
 }

@@ -41,17 +41,14 @@ func (r Raises) Add(ctx context.Context, a access.Actor, id string, order teams.
 		return made, teams.Away("nothing can be raised at the moment", err)
 	}
 	order.Reason = a.Reason
-	id = minted.ID
+	if made, err = order.Raise(minted.ID, team, r.registry.Now()); err != nil {
+		return made, err
+	}
 	if order.Once != "" {
-		until := ""
-		if order.Until != nil {
-			until = order.Until.UTC().Format(time.RFC3339)
-		}
-		id = idOf(order.Once, team.ID, string(order.Unit), string(order.Period), order.Amount, until, order.Reason)[:len(id)]
+		until := made.Until.Format(time.RFC3339)
+		made.ID = idOf(order.Once, team.ID, string(order.Unit), string(order.Period), order.Amount, until, order.Reason)[:len(made.ID)]
 	}
-	if made, err = order.Raise(id, team, r.registry.Now()); err == nil {
-		err = r.commit(ctx, a, teams.AddRaise{Raise: made})
-	}
+	err = r.commit(ctx, a, teams.AddRaise{Raise: made})
 	if errors.Is(err, teams.ErrMade) {
 		err = ErrAgain
 	}

@@ -22,6 +22,7 @@ type Raise struct {
 	Amount int64     // above 0; money counts in Money
 	From   time.Time // when it was made
 	Until  time.Time // the first moment at which it no longer counts
+	Known  time.Time // of a raise that was ended: until when it is known that it was made; zero: until Until
 	Reason string    // 1 to MaxProse characters in one line
 	Money  unit.Money
 }
@@ -35,6 +36,7 @@ type raiseText struct {
 	Amount json.Number `json:"amount"` // spend is in the currency
 	From   time.Time   `json:"from"`
 	Until  time.Time   `json:"until"`
+	Known  time.Time   `json:"known,omitzero"`
 	Reason string      `json:"reason"`
 	Money  unit.Money  `json:"currency_digits,omitzero"` // of spend; absent: 9
 }
@@ -42,7 +44,7 @@ type raiseText struct {
 // MarshalJSON writes it.
 func (r Raise) MarshalJSON() ([]byte, error) {
 	amount := json.Number(r.Money.Written(r.Unit, r.Amount))
-	text := raiseText{r.ID, r.Team, r.Unit, r.Period, amount, r.From.UTC(), r.Until.UTC(), r.Reason, r.Money}
+	text := raiseText{r.ID, r.Team, r.Unit, r.Period, amount, r.From.UTC(), r.Until.UTC(), r.Known, r.Reason, r.Money}
 	if r.Unit != unit.NameSpend {
 		text.Money = unit.Nanos
 	}
@@ -59,7 +61,7 @@ func (r *Raise) UnmarshalJSON(text []byte) error {
 	if !ok {
 		return fmt.Errorf("a raise of %q %s cannot be read", t.Amount, t.Unit)
 	}
-	*r = Raise{t.ID, t.Team, t.Unit, t.Period, amount, t.From, t.Until, t.Reason, t.Money}
+	*r = Raise{t.ID, t.Team, t.Unit, t.Period, amount, t.From, t.Until, t.Known, t.Reason, t.Money}
 	return nil
 }
 
@@ -73,7 +75,7 @@ type RaiseOrder struct {
 	Amount string     // as it is written; spend is in the currency
 	Until  *time.Time // nil: the end of the running period
 	Reason string
-	Once   string // of the form that orders it: what is sent twice is one raise; empty: each is one
+	Once   string // of the form that orders it: what is sent twice, with one end, is one raise; empty: each is one
 }
 
 // Raise returns the raise, with an id, that the order makes of a quota of a team, or a [Problem] with [CodeUnfit] that

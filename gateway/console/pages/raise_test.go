@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
 	"sluice/gateway/console/access"
@@ -77,6 +78,24 @@ func TestARefusedRaise(t *testing.T) {
 	}
 	if g.changed != nil {
 		t.Errorf("changed %q", g.changed)
+	}
+}
+
+// TestAFormRaisesThePeriodInWhichItWasOpened: sent again after midnight, it must not raise the next day, too.
+func TestAFormRaisesThePeriodInWhichItWasOpened(t *testing.T) {
+	g := day(12)
+	h := g.handler(operator)
+	row := limitRowOf(t, parse(t, get(t, h, "/teams/search")), "Images today")
+	form := formOf(t, row, "/teams/search/raises")
+	form.Set("amount", "5")
+	form.Set("reason", "launch")
+	for _, until := range []string{"", "2026-11-22T18:30"} {
+		form.Set("until", until)
+		post(t, h, "/teams/search/raises", form)
+	}
+	if diff := cmp.Diff([]string{"raise search images day 5 2026-11-23T00:00:00Z launch",
+		"raise search images day 5 2026-11-22T18:30:00Z launch"}, g.changed); diff != "" {
+		t.Error(diff)
 	}
 }
 

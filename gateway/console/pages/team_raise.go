@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -22,7 +23,8 @@ func (s teamPages) raise(r *http.Request, p access.Person) (view, error) {
 		Amount: r.PostFormValue("amount"), Once: r.PostFormValue("once"),
 	}
 	form := "raise-" + string(order.Unit) + "-" + string(order.Period)
-	if text := r.PostFormValue("until"); text != "" {
+	// A form that is sent after its period must not raise the next one.
+	if text := cmp.Or(r.PostFormValue("until"), r.PostFormValue("ends")); text != "" {
 		until, err := time.Parse(formUntil, text)
 		if err != nil {
 			return s.after(r, p, form, "", invalid("until", "give a moment such as "+s.Deps.Now().UTC().Format(formUntil)+", or leave it empty"))

@@ -3,6 +3,8 @@ package store_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/policy/limit/limittest"
 	"sluice/policy/teams"
 	"sluice/policy/teams/store"
 	"sluice/policy/unit"
@@ -101,6 +104,48 @@ func TestRaisesAreKeptWithTheirEntries(t *testing.T) {
 			t.Error(faults)
 		}
 	})
+}
+
+// TestAnEndedRaiseIsNotMadeAgain until its time is over. A version that knows no ended raises reads one that is in force at no moment.
+func TestAnEndedRaiseIsNotMadeAgain(t *testing.T) {
+	forms(t, func(t *testing.T, k kept) {
+		made := raise(t, k, "first", "500", noon, noon.Add(time.Hour))
+		must(t, end(t, k, "first"))
+		order := teams.Order{Who: "test", Now: noon.Add(59 * time.Minute)}
+		if err := teams.CommitRaise(t.Context(), k, order, teams.AddRaise{Raise: made}); !errors.Is(err, teams.ErrMade) {
+			t.Errorf("it is made again: %v", err)
+		}
+		state, err := k.Read(t.Context())
+		must(t, err)
+		var plain []struct{ From, Until time.Time }
+		must(t, json.Unmarshal(state.Raises, &plain))
+		if len(plain) != 1 || plain[0].Until.After(plain[0].From) {
+			t.Errorf("the version before reads %v", plain)
+		}
+		raise(t, k, "last", "1", noon.Add(time.Hour))
+		if got := raisesOf(t, k); got != "last" {
+			t.Errorf("after its time %q are known", got)
+		}
+	})
+}
+
+// end ends a raise of search at noon.
+func end(t *testing.T, s teams.Store, id string) error {
+	t.Helper()
+	return teams.CommitRaise(t.Context(), s, teams.Order{Who: "test", Now: noon}, teams.EndRaise{Team: "search", ID: id})
+}
+
+// TestTheOldestEndedRaisesAreForgotten: how many are known is bounded, and they take no room of those in force.
+func TestTheOldestEndedRaisesAreForgotten(t *testing.T) {
+	k := store.NewRedis(limittest.RealRedis(t))
+	for i := range 103 {
+		raise(t, k, fmt.Sprint(i), "1", noon.Add(time.Duration(i)*time.Millisecond))
+		must(t, end(t, k, fmt.Sprint(i)))
+	}
+	if got := strings.Fields(raisesOf(t, k)); len(got) != 100 || got[0] != "3" || got[99] != "102" {
+		t.Errorf("%d raises are known: %q", len(got), got)
+	}
+	raise(t, k, "more", "1", noon)
 }
 
 // TestRaisesOfARemovedTeamAreForgotten: another team may get its name.
