@@ -32,7 +32,7 @@ func (f *fronts) pictures(next handler) handler {
 		if !ok {
 			return nil // the service refused
 		}
-		made, err := openai.ReadPictures(native)
+		made, err := openai.ReadPictures(native, s.service.live.pool.Cover)
 		if err != nil {
 			w.front.Final = true
 			return refusal.New(refusal.Answer).Say("The service's answer could not be read.").Because(err)
@@ -47,7 +47,7 @@ func (f *fronts) pictures(next handler) handler {
 				return err
 			}
 			created = claim.Created
-			if made, err = openai.ReadPictures(claim.Body); err != nil {
+			if made, err = openai.ReadPictures(claim.Body, s.service.live.pool.Cover); err != nil {
 				return err
 			}
 		}
@@ -120,7 +120,7 @@ func (f *fronts) showTask(w *reply, r *http.Request, s *requestState) error {
 		return err
 	}
 	native, _ := w.front.Native()
-	state, err := openai.ReadPictures(native)
+	state, err := openai.ReadPictures(native, s.service.live.pool.Cover)
 	if err != nil {
 		return err
 	}

@@ -104,8 +104,14 @@ func TestAKeyThatIsRefusedInsideAStreamIsTheOperators(t *testing.T) {
 // TestFrontErrorsShowNoSecret: an error that the service reports with status 200 shows neither its key nor its address.
 func TestFrontErrorsShowNoSecret(t *testing.T) {
 	said := `{"code":"` + upstreamKey + `","message":"bad key ` + upstreamKey + ` at http://HOST/x"}`
-	for path, body := range map[string]string{frontChats: frontChat, frontResponses: frontResponse, frontMessages: frontMessage} {
-		for _, stream := range []string{"", `"stream":true,`} {
+	for path, body := range map[string]string{
+		frontChats: frontChat, frontResponses: frontResponse, frontMessages: frontMessage, frontImages: frontSync,
+	} {
+		streams := []string{"", `"stream":true,`}
+		if path == frontImages {
+			streams = streams[:1]
+		}
+		for _, stream := range streams {
 			t.Run(path+stream, func(t *testing.T) {
 				h := fronted(t, func(p *plan) {
 					service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,6 +127,27 @@ func TestFrontErrorsShowNoSecret(t *testing.T) {
 					t.Errorf("%d %s", got.status, got.body)
 				}
 			})
+		}
+	}
+}
+
+// TestFrontTasksShowNoSecret: nor does the error of a task that failed.
+func TestFrontTasksShowNoSecret(t *testing.T) {
+	h := painting(t, func(p *plan) {
+		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			state := `"PENDING"}`
+			if r.Method == "GET" {
+				state = `"FAILED","code":"` + upstreamKey + `","message":"bad key ` + upstreamKey + ` at http://` + r.Host + `/x"}`
+			}
+			_, _ = io.WriteString(w, `{"request_id":"r","output":{"task_id":"t1","task_status":`+state+`}`)
+		}))
+		t.Cleanup(service.Close)
+		p.address = service.URL
+	})
+	for path, got := range map[string]reading{frontImages: h.ask("POST", frontImages, frontPicture), frontTasks: h.ask("GET", frontTasks+"t1", "")} {
+		if strings.Contains(got.body, upstreamKey) || strings.Contains(got.body, "127.0.0.1") || !strings.Contains(got.body, "bad key ***") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func FuzzAnswer(f *testing.F) {
 	dialecttest.Seeds(f, func(in []byte) { f.Add(in) }, "pictures")
 	f.Fuzz(func(t *testing.T, native []byte) {
 		dialecttest.MustBeJSON(t, AppendError(nil, conversation.ReadRefusal(400, native)))
-		p, err := ReadPictures(native)
+		p, err := ReadPictures(native, nil)
 		if err != nil {
 			return
 		}

@@ -15,7 +15,7 @@ func TestGenerations(t *testing.T) {
 
 func TestPictures(t *testing.T) {
 	dialecttest.Passages(t, "pictures", "openai", func(_ string, in []byte) string {
-		p, err := ReadPictures(in)
+		p, err := ReadPictures(in, nil)
 		if err != nil {
 			return dialecttest.Refused(err, AppendError)
 		}

@@ -53,8 +53,9 @@ func stateOf(word string) State {
 	return InProgress
 }
 
-// ReadPictures reads an answer about images. If it is not a JSON object, the error is a [*conversation.Refusal].
-func ReadPictures(answer []byte) (*Pictures, error) {
+// ReadPictures reads an answer about images. If it is not a JSON object, the error is a [*conversation.Refusal]. cover covers what must not
+// reach a client in the reason why pictures are missing; nil: no client gets it.
+func ReadPictures(answer []byte, cover func(text string) string) (*Pictures, error) {
 	native, ok := conversation.ReadObject(answer)
 	if !ok {
 		return nil, conversation.Unreadable()
@@ -80,6 +81,9 @@ func ReadPictures(answer []byte) (*Pictures, error) {
 	}
 	if p.State == Completed && len(p.URLs) == 0 {
 		p.State = Failed
+	}
+	if cover != nil {
+		p.Code, p.Message = cover(p.Code), cover(p.Message)
 	}
 	return p, nil
 }

@@ -173,7 +173,7 @@ func (s *settler) Report(task *telemetry.Task) {
 func (s *settler) Event(task *telemetry.Task, body []byte, callback string) *event.Draft {
 	of := typeOf[task.Outcome]
 	var results []event.Result
-	if answer, err := openai.ReadPictures(body); err == nil && body != nil {
+	if answer, err := openai.ReadPictures(body, nil); err == nil && body != nil {
 		for _, url := range answer.URLs {
 			results = append(results, event.Result{URL: url})
 		}
