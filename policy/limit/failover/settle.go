@@ -89,9 +89,12 @@ func (s *settler) post(ctx context.Context, batch []job) []error {
 	memory := s.restoredToSettle(ctx, batch, errs)
 	for i := range batch {
 		switch j := &batch[i]; {
+		case errs[i] != nil:
 		case j.charge == nil:
-			errs[i] = s.call(ctx, func(ctx context.Context) error { return s.Store.Extend(ctx, j.extend, j.lease) })
-		case errs[i] == nil:
+			call, ended := s.charge(ctx, memory)
+			errs[i] = s.call(call, func(ctx context.Context) error { return s.Store.Extend(ctx, j.extend, j.lease) })
+			ended()
+		default:
 			settling[!j.old(now)] = append(settling[!j.old(now)], i)
 		}
 	}
@@ -112,19 +115,15 @@ func (s *settler) post(ctx context.Context, batch []job) []error {
 	return errs
 }
 
-// restoredToSettle makes sure that Redis has what this process knows of a team before a charge changes its accounts:
-// in an older copy of them the charge would hide what is missing. It records the error of each charge that must wait,
-// and returns the number of the memory at its start: the teams of the other charges were restored in that memory or a
-// later one.
+// restoredToSettle makes sure that Redis has what this process knows of a team before a job changes its accounts: in an
+// older copy of them the job would hide what is missing. It records the error of each job that must wait, and returns
+// the number of the memory at its start: the teams of the other jobs were restored in that memory or a later one.
 func (s *settler) restoredToSettle(ctx context.Context, batch []job, errs []error) (memory int64) {
 	memory = s.memory.Load()
 	var down error // Redis as a whole is away
 	results := map[string]error{}
 	for i := range batch {
-		if batch[i].charge == nil {
-			continue
-		}
-		team := batch[i].charge.Held.Team
+		team := batch[i].key().account
 		b := s.teams.Get(team)
 		err, known := results[team]
 		switch {

@@ -26,7 +26,8 @@ type own struct {
 
 	mu       sync.Mutex
 	seen     version                 // the accounts that the last reply was about
-	date     limit.Calendar          // of the last reply, by Redis's clock
+	at       time.Time               // of the last reply, by Redis's clock
+	date     limit.Calendar          // of that
 	held     [limit.QuotaCount]int64 // in the day and month of date
 	tasks    int64
 	used     map[int]limit.Amounts      // by day and month, past ones, too
@@ -34,6 +35,12 @@ type own struct {
 	restored time.Time                  // when it was last restored
 	holds    map[string]ownHold         // open ones, by id
 	ended    [3]map[string]othersTask   // ids of settled holds, by how many sweeps ago
+}
+
+func newOwn() *own {
+	return &own{
+		restoring: semaphore.NewWeighted(1), used: map[int]limit.Amounts{}, inner: map[scopeDay]limit.Amounts{}, holds: map[string]ownHold{},
+	}
 }
 
 func (o *own) version() version {
@@ -66,7 +73,7 @@ func (o *own) recordLocked(s *versionedState) {
 	newer := o.seen.epoch == 0 || s.seq >= o.seen.seq
 	if newer {
 		o.newDay(s.Date)
-		o.seen, o.tasks = s.version, s.Tasks
+		o.seen, o.tasks, o.at = s.version, s.Tasks, s.At
 	}
 	for q := range s.Used {
 		if s.hasUsed&(1<<q) == 0 {
@@ -103,9 +110,6 @@ func (o *own) newDay(date limit.Calendar) {
 
 // setUsed records what a day or month used of a unit. An older number counts only if it is greater. The lock is held.
 func (o *own) setUsed(period, unit int, n int64, newer bool) {
-	if o.used == nil {
-		o.used = map[int]limit.Amounts{}
-	}
 	if amounts := o.used[period]; newer || n > amounts[unit] {
 		amounts[unit] = n
 		o.used[period] = amounts
@@ -199,9 +203,6 @@ func (o *own) recordScopes(of version, list []scopeCount) {
 	defer o.mu.Unlock()
 	if of.epoch != o.seen.epoch {
 		return
-	}
-	if o.inner == nil {
-		o.inner = map[scopeDay]limit.Amounts{}
 	}
 	for _, c := range list {
 		was := o.inner[c.scopeDay]

@@ -24,13 +24,6 @@ type ownHold struct {
 func (o *own) placed(h *limit.Held, due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.place(h, due)
-}
-
-func (o *own) place(h *limit.Held, due time.Time) {
-	if o.holds == nil {
-		o.holds = map[string]ownHold{}
-	}
 	o.holds[h.ID] = ownHold{h, due}
 }
 
@@ -40,19 +33,22 @@ func (o *own) admitted(s *versionedState, h *limit.Held, due time.Time) {
 	defer o.mu.Unlock()
 	o.recordLocked(s)
 	if h != nil {
-		o.place(h, due)
+		o.holds[h.ID] = ownHold{h, due}
 	}
 }
 
-// extended records the lease and the account that a hold has now, and what it holds.
-func (o *own) extended(h *limit.Held, due time.Time) {
+// extended records the account that a hold has now, what it holds, and the end of its lease: due, or a lease after the last reply, or the
+// end before if that is later. It reports whether this process placed the hold, and knows no end of it.
+func (o *own) extended(h *limit.Held, due time.Time, lease time.Duration) (open bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if was, mine := o.holds[h.ID]; mine {
+	was, open := o.holds[h.ID]
+	if open {
 		held := *was.Held
 		held.Account, held.Amounts = h.Account, held.Amounts.AtMost(h.Amounts)
-		o.holds[h.ID] = ownHold{&held, due}
+		o.holds[h.ID] = ownHold{&held, slices.MaxFunc([]time.Time{was.due, due, o.at.Add(lease)}, time.Time.Compare)}
 	}
+	return open
 }
 
 // settled records that a hold was settled in Redis.

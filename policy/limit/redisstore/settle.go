@@ -14,6 +14,12 @@ import (
 	"sluice/policy/teams"
 )
 
+// Remembered is how long Redis remembers a settled hold, so that a settlement whose reply was lost can be sent again.
+const Remembered = 15 * time.Minute
+
+// SettledBytes is how many bytes of Redis's memory a settled hold takes for as long as it is remembered, rounded up from measurements.
+const SettledBytes = 40
+
 // Result is the result of a settlement.
 type Result struct {
 	Done bool // this call settled it
@@ -230,22 +236,33 @@ func RetentionOf(c *limit.Charge) time.Duration {
 }
 
 // Extend gives an open hold a new lease, counted from now by Redis's clock. One that ends sooner changes no lease. From now on the hold is
-// charged under h's account if its lease ends, and holds no more than h: the rest is given back.
+// charged under h's account if its lease ends, and holds no more than h: the rest is given back. All that is restored, too, if Redis has
+// lost the hold.
 func (r *Store) Extend(ctx context.Context, h *limit.Held, lease time.Duration) error {
 	t := r.teams.Get(h.Team)
-	args := holdArgs{ID: h.ID, Lease: lease.Microseconds(), Text: heldText(h, 0)}
+	args := struct {
+		knownArgs
+		holdArgs
+		Rates []rateArgs `json:"rates,omitzero"`
+	}{holdArgs: holdArgs{ID: h.ID, Lease: lease.Microseconds(), Text: heldText(h, 0)}}
 	if w := t.terms.Load(); w != nil {
 		of := t.wired(w.of, h.Key.Name())
 		args.Rates = append(of.ratesOf(false), of.ratesOf(true)...)
 	}
-	in, err := r.run(ctx, r.begin(extendScript, args, t.key))
-	if err != nil {
+	mine := t.extended(h, time.Time{}, lease)
+	return r.restoring(ctx, h.Team, func() error {
+		args.knownArgs = t.version().args()
+		in, err := r.run(ctx, r.begin(extendScript, args, t.key))
+		if err != nil {
+			return err
+		}
+		open, due := in.next(), time.UnixMicro(in.next())
+		switch err = in.end(); {
+		case err == nil && open > 0:
+			t.extended(h, due, 0)
+		case err == nil && open < 0 && mine:
+			err = ErrNotDone
+		}
 		return err
-	}
-	open, due := in.next() == 1, time.UnixMicro(in.next())
-	if err := in.end(); err != nil || !open {
-		return err
-	}
-	t.extended(h, due)
-	return nil
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/semaphore"
 
 	"sluice/policy/event/outbox"
 	"sluice/policy/limit"
@@ -36,9 +35,7 @@ func New(client redis.UniversalClient) *Store {
 	counts := &agreement{in: client}
 	r := &Store{
 		Names: Names{client, counts.Agree}, wire: wire{agreement: counts, client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
-		known: known{teams.PerTeam[team]{First: func(id string) *team {
-			return &team{keysOf(id), &own{restoring: semaphore.NewWeighted(1)}}
-		}}},
+		known: known{teams.PerTeam[team]{First: func(id string) *team { return &team{keysOf(id), newOwn()} }}},
 	}
 	r.admissions.wire, r.Ledgers = &r.wire, Ledgers{r}
 	return r

@@ -129,8 +129,6 @@ type holdArgs struct {
 	Lease int64  `json:"lease"` // µs
 	Due   int64  `json:"due"`   // when its lease ends
 	Text  string `json:"text"`
-
-	Rates []rateArgs `json:"rates,omitzero"` // for extend.lua
 }
 
 // asideArgs is an allowance in the arguments of scripts.

@@ -1,0 +1,42 @@
+package failover
+
+import (
+	"testing"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
+)
+
+// Redis loses its memory while a task is created. The task keeps its lease.
+func TestALeaseIsKeptIfRedisLostTheHold(t *testing.T) {
+	s := newHarness(t, limittest.RealRedis(t), nil)
+	team := limittest.Team(t, "open_tasks: 1", "quotas: {images: {day: 10}}")
+	s.must("seen", team, limit.Amounts{})
+	s.back()
+	task := func(id string) *limit.Held {
+		h := hold(id, team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
+		h.Task, h.Lease = true, 11*time.Minute
+		v, err := s.Failover.Admit(s.Context(), &h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Held
+	}
+	held := task("task")
+	s.client.FlushAll(s.Context())
+	_ = s.Extend(s.Context(), held, 25*time.Hour)
+	for range 13 {
+		s.clock.Move(time.Minute)
+		_ = s.Maintain(s.Context())
+	}
+	if st := s.look(team); st.Used[2*limit.Images] != 0 || st.Held[2*limit.Images] != 4 || st.Tasks != 1 {
+		t.Errorf("%d images are used, %d held by %d open tasks", st.Used[2*limit.Images], st.Held[2*limit.Images], st.Tasks)
+	}
+	if task("second") != nil {
+		t.Error("a second task is admitted beside the first")
+	}
+	if n := s.queue.waiting(); n > 0 {
+		t.Errorf("%d jobs wait for ever", n)
+	}
+}

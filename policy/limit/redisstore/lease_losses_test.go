@@ -1,0 +1,139 @@
+package redisstore
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/policy/limit"
+	"sluice/policy/limit/limittest"
+	"sluice/policy/teams"
+)
+
+// taskReplicas are two replicas with a task of a team that may have one.
+type taskReplicas struct {
+	*testing.T
+	clock      *limittest.Clock
+	team       *teams.Team
+	other, own *Store // own places the task
+}
+
+func newTaskReplicas(t *testing.T) (taskReplicas, func() (older func())) {
+	client := limittest.RealRedis(t)
+	r := taskReplicas{T: t, clock: limittest.NewClock(), team: limittest.Team(t, "open_tasks: 1", "quotas: {images: {day: 100}}")}
+	for i, of := range []**Store{&r.other, &r.own} {
+		*of = New(client)
+		(*of).Clock, (*of).Now = r.clock.Micros, r.clock.Now
+		(*of).Peer = Peer{ID: strings.Repeat(string(rune('a'+i)), 12), Alive: func() int64 { return 2 }}
+		_, err := (*of).Look(t.Context(), r.team)
+		r.must(err)
+	}
+	return r, func() func() { return limittest.Copy(t, client) }
+}
+
+func (r taskReplicas) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r taskReplicas) place(of *Store, id string) *limit.Held {
+	r.Helper()
+	h := hold(id, r.team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
+	h.Task, h.Lease = true, 11*time.Minute
+	v, _, err := of.Place(r.Context(), &h, &Loan{})
+	r.must(err)
+	return v.Held
+}
+
+func (r taskReplicas) restore(of ...*Store) {
+	r.Helper()
+	for _, s := range of {
+		r.must(s.Restore(r.Context(), r.team.ID, Loss{Recent: true}))
+	}
+}
+
+func (r taskReplicas) sweep() {
+	r.Helper()
+	for _, s := range []*Store{r.other, r.own} {
+		_, err := s.Sweep(r.Context(), r.team.ID, 100)
+		r.must(err)
+		r.must(s.CheckOwn(r.Context(), r.team.ID))
+	}
+}
+
+// stands checks how many images are used and held, and how many tasks are open.
+func (r taskReplicas) stands(about string, used, held, tasks int64) {
+	r.Helper()
+	s, err := r.other.Look(r.Context(), r.team)
+	if r.must(err); s.Used[2*limit.Images] != used || s.Held[2*limit.Images] != held || s.Tasks != tasks {
+		r.Errorf("%s: %d images are used, %d held by %d open tasks; want %d, %d and %d", about, s.Used[2*limit.Images],
+			s.Held[2*limit.Images], s.Tasks, used, held, tasks)
+	}
+}
+
+// rows checks what the ledger has of the day's images.
+func (r taskReplicas) rows(day int, want map[string]int64) {
+	r.Helper()
+	rows, err := r.other.Rows(r.Context(), limit.Query{Teams: []string{r.team.ID}, Days: []int{day}})
+	r.must(err)
+	got := map[string]int64{}
+	for _, row := range rows {
+		got[row.Model+"@"+row.Account] += row.Used[limit.Images]
+	}
+	for of, n := range want {
+		if got[of] != n {
+			r.Errorf("the ledger has %d images of %s, want %d: %v", got[of], of, n, got)
+		}
+	}
+}
+
+// Redis has lost a task's hold, and nobody has noticed, when the task is created: its lease and its account are restored.
+func TestALeaseOfALostHoldIsRestored(t *testing.T) {
+	for _, older := range []bool{false, true} {
+		r, copied := newTaskReplicas(t)
+		back := copied()
+		held := r.place(r.own, "task")
+		_, err := r.other.Look(t.Context(), r.team)
+		r.must(err)
+		if older {
+			back()
+		} else {
+			r.must(r.own.client.FlushAll(t.Context()).Err())
+		}
+		moved := *held
+		moved.Account = "eu"
+		if err := r.own.Extend(t.Context(), &moved, 25*time.Hour); !NotDone(err) {
+			t.Errorf("older %v: the lease of a hold that Redis lacks: %v", older, err)
+		}
+		r.restore(r.other, r.own)
+		r.clock.Move(12 * time.Minute)
+		r.sweep()
+		r.stands("after 12 minutes", 0, 4, 1)
+		if r.place(r.other, "second") != nil {
+			t.Errorf("older %v: a second task is admitted beside the first", older)
+		}
+		r.clock.Move(25 * time.Hour)
+		r.sweep()
+		r.rows(held.Day, map[string]int64{"llm-max@eu": 4})
+	}
+}
+
+// A hold that Redis lacks, although its accounts are not known to be lost, is extended by another call: until that is known, or the hold is.
+func TestAHoldThatRedisLacksIsNotExtended(t *testing.T) {
+	r, _ := newTaskReplicas(t)
+	held := r.place(r.own, "task")
+	k := r.own.teams.Get(r.team.ID)
+	r.must(r.own.client.Del(t.Context(), k.hold+"task").Err())
+	if err := r.own.Extend(t.Context(), held, time.Hour); !NotDone(err) {
+		t.Errorf("its replica: %v", err)
+	}
+	if err := r.other.Extend(t.Context(), held, time.Hour); err != nil {
+		t.Errorf("another replica, which would repeat it for ever: %v", err)
+	}
+	r.sweep() // its replica gives it up
+	if err := r.own.Extend(t.Context(), held, time.Hour); err != nil {
+		t.Errorf("its replica, which has given it up: %v", err)
+	}
+}
