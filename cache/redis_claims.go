@@ -246,21 +246,24 @@ func (c *redisClaims) Streamed(ctx context.Context, claim *Claim, counted string
 	here := *claim
 	here.Answer.Streamed = counted
 	c.local.merge(&here)
-	write := func(ctx context.Context) error {
-		team, task := here.Team, here.Task
-		now, fields, _, err := c.ask(ctx, streamScript, team, []string{taskKey(team, task)}, "hold", here.Hold.ID, "streamed", counted)
-		if err != nil {
-			return err
-		}
-		kept, err := c.readClaim(team, task, now, fields)
-		if kept != nil {
-			c.local.merge(kept)
-		}
-		return err
-	}
+	write := func(ctx context.Context) error { return c.writeStreamed(ctx, &here) }
 	if write(ctx) != nil {
 		c.pending.add(here.Team, write)
 	}
+}
+
+// writeStreamed writes a claim's Streamed to Redis, unless the task has ended there.
+func (c *redisClaims) writeStreamed(ctx context.Context, claim *Claim) error {
+	team, task := claim.Team, claim.Task
+	now, fields, _, err := c.ask(ctx, streamScript, team, []string{taskKey(team, task)}, "hold", claim.Hold.ID, "streamed", claim.Answer.Streamed)
+	if err != nil {
+		return err
+	}
+	kept, err := c.readClaim(team, task, now, fields)
+	if kept != nil {
+		c.local.merge(kept)
+	}
+	return err
 }
 
 // The values of a task's turn.

@@ -129,7 +129,8 @@ func (c *redisClaims) restoreSome(ctx context.Context) {
 	}
 }
 
-// restoreOne writes a claim in its newest known state. If another replica was first, only the task's end is written.
+// restoreOne writes a claim in its newest known state. If another replica was first, or an older copy has the claim, only the task's end is
+// written, or else what the stream of its creation counted.
 func restoreOne(ctx context.Context, c *redisClaims, claim *Claim) error {
 	claim = c.local.latest(claim)
 	if c.Now().Sub(claim.Created) > c.kept(claim) {
@@ -139,8 +140,12 @@ func restoreOne(ctx context.Context, c *redisClaims, claim *Claim) error {
 		return err
 	}
 	first, ours, err := c.write(ctx, claim, restoreDue, true)
-	if err == nil && ours && !first && claim.Final() {
+	switch {
+	case err != nil || first || !ours:
+	case claim.Final():
 		_, err = c.writeAnswer(ctx, claim, claim.Answer, claim.Body, claim.Queries)
+	case claim.Answer.Streamed != "":
+		err = c.writeStreamed(ctx, claim)
 	}
 	return err
 }

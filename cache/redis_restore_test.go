@@ -103,6 +103,57 @@ func TestARestoredTaskIsDueSoon(t *testing.T) {
 	}
 }
 
+// TestWhatAStreamCountedIsPutBackOverLess: replicas that do not know the count restore the task first.
+func TestWhatAStreamCountedIsPutBackOverLess(t *testing.T) {
+	for name, unnoticed := range map[string]bool{"written before the loss": false, "written while nobody knew of the loss": true} {
+		t.Run(name, func(t *testing.T) {
+			overRedis(t, func(t *testing.T, open func() *replica, flush func()) {
+				a, b := open(), open()
+				a.put("search", "t1")
+				b.knows("t1", cache.Pending)
+				claim := a.get("search", "t1")
+				if unnoticed {
+					flush()
+				}
+				a.Streamed(t.Context(), &claim, "counted")
+				if !unnoticed {
+					flush()
+				}
+				_ = b.Maintain(t.Context())
+				_ = a.Maintain(t.Context())
+				open().counted("t1")
+			})
+		})
+	}
+}
+
+// TestWhatAStreamCountedIsPutBackIntoAnOlderCopy: the copy has the task without the count.
+func TestWhatAStreamCountedIsPutBackIntoAnOlderCopy(t *testing.T) {
+	at := realRedis(t)
+	a, b, own := open(t, at), open(t, at), dial(t, at)
+	a.put("search", "t1")
+	b.knows("t1", cache.Pending)
+	claim := a.get("search", "t1")
+	a.maintain("")
+	b.maintain("")
+	back := copyOf(t, own)
+	a.Streamed(t.Context(), &claim, "counted")
+	back()
+	for _, r := range []*replica{b, a} {
+		r.memory.Add(1)
+		_ = r.Maintain(t.Context())
+	}
+	open(t, at).counted("t1")
+}
+
+// counted checks what the replica knows of what the stream of a task's creation counted.
+func (r *replica) counted(task string) {
+	r.Helper()
+	if got := r.get("search", task); got.Answer.Streamed != "counted" {
+		r.Errorf("of %s it knows %+v", task, got.Answer)
+	}
+}
+
 // copyOf copies the keys of a team. back turns Redis into an older copy that has only those.
 func copyOf(t *testing.T, own *redis.Client) (back func()) {
 	dumps := map[string]string{}
