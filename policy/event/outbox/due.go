@@ -103,6 +103,10 @@ func (o *Outbox) claim(ctx context.Context, rooms event.Rooms, r *round) error {
 		r.pairs[to]++
 		r.seats[to] = int(in.number())
 	}
+	if in.err == nil {
+		ahead := r.ends - pause.Milliseconds() - timeAt(o.Clock()).UnixMilli()
+		o.ahead.Store(&ahead)
+	}
 	return in.err
 }
 

@@ -45,6 +45,32 @@ func TestAHookHasSoManyUnderWay(t *testing.T) {
 	})
 }
 
+// TestABusyHookServesFirstWhoWaitsLongest: the events of four owners always fill the hook, and a fifth one waits.
+func TestABusyHookServesFirstWhoWaitsLongest(t *testing.T) {
+	few := bounds
+	few.InFlight = 4
+	for _, late := range []string{"aa", "zz"} {
+		t.Run(late, func(t *testing.T) {
+			formsOf(t, few, func(f *form) {
+				f.due(9, ops)
+				f.write(late, "late", ops)
+				for range 5 {
+					for _, owner := range []string{"bb", "cc", "dd", "ee"} {
+						f.clock.Move(time.Millisecond)
+						f.write(owner, "busy", ops)
+					}
+					for _, d := range f.due(9, ops) {
+						if f.tried(d, event.Delivered, 0); d.Event.Team == late {
+							return
+						}
+					}
+				}
+				f.Errorf("the event of %s was not taken", late)
+			})
+		})
+	}
+}
+
 // The hooks of one host share its room: what waits for them does not keep those of others from being taken.
 func TestHooksOfAHostShareItsRoom(t *testing.T) {
 	few := bounds

@@ -17,6 +17,7 @@ type Outbox struct {
 	Streams
 	dropped atomic.Int64
 	walked  atomic.Pointer[time.Time] // when this process last knew that some replica walks; nil: never
+	ahead   atomic.Pointer[int64]     // Redis's clock of this process's, ms; nil: unknown
 }
 
 // New returns the outbox in client's Redis. The client sets time limits; it MUST NOT repeat calls.
@@ -51,10 +52,14 @@ func (o *Outbox) Write(d *event.Draft) *Written {
 // displaced. If it fails, the deliveries are only late: a walk finds them.
 func (o *Outbox) Wrote(ctx context.Context, displaced int64, drafts ...*event.Draft) {
 	o.dropped.Add(displaced)
+	at := 0.0 // now: the time by Redis's clock is unknown
+	if ahead := o.ahead.Load(); ahead != nil {
+		at = float64(timeAt(o.Clock()).UnixMilli() + *ahead) // of a busy hook the pair that waits longest is served first
+	}
 	var due []redis.Z
 	for _, d := range drafts {
 		for _, t := range d.To {
-			due = append(due, redis.Z{Member: pair(d.Team, t.Address)}) // 0: now
+			due = append(due, redis.Z{Score: at, Member: pair(d.Team, t.Address)})
 		}
 		if d.Work != nil {
 			markWorks(ctx, o.client, d.Team)
