@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/redisclient"
 	"sluice/cmd/sluice/settings"
 	"sluice/gateway/admin"
@@ -179,7 +180,7 @@ func writeSettings(w io.Writer, s settings.Settings, fs settings.Faults) {
 func writeTeams(w io.Writer, file *teams.File) {
 	for _, team := range file.List {
 		_, _ = fmt.Fprintf(w, "# team %s: %d %s, models %s, endpoints %s", team.ID, len(team.Keys), unit.Noun(int64(len(team.Keys)), "keys"),
-			listOr(team.Models), listOr(team.Uses()))
+			files.Words(team.Models), files.Words(team.Uses()))
 		if team.Owner == teams.OwnerDirectory {
 			_, _ = io.WriteString(w, ", of the directory")
 		}
@@ -188,14 +189,6 @@ func writeTeams(w io.Writer, file *teams.File) {
 		}
 		_, _ = io.WriteString(w, "\n")
 	}
-}
-
-// listOr joins the words of a list; nil, which means all, is "*".
-func listOr[T ~string](list []T) string {
-	if list == nil {
-		return "*"
-	}
-	return strings.Join(wordsOf(list), ",")
 }
 
 func wordsOf[T ~string](list []T) []string {

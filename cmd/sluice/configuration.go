@@ -71,6 +71,7 @@ func loadConfiguration(environ []string) (configuration, error) {
 	c.First = files.At(watchedFiles(s), files.Look{})
 	var bad settings.Faults
 	c.teams, c.Upstream, bad = judge(s, &c.First)
+	bad = append(bad, settings.DocumentFaults(settings.Prefix+"TEAMS_FILE", hooks.Faults(c.teams, posting(s)))...)
 	fs = append(fs, slices.DeleteFunc(bad, func(f settings.Fault) bool { return fs.Has(f.Name) })...)
 	c.loadCertificate(&fs)
 	for _, f := range telemetry.Faults() {
@@ -95,7 +96,7 @@ func watchedFiles(s settings.Settings) files.Paths {
 	return files.Paths{Teams: s.TeamsFile, Accounts: s.AccountsFile, Key: s.UpstreamKeyFile}
 }
 
-// judge parses the watched files, and checks that teams and accounts fit together.
+// judge parses the watched files, and checks that teams and accounts fit together. It reads no other files, such as secrets of hooks.
 func judge(s settings.Settings, l *files.Look) (*teams.File, files.Upstream, settings.Faults) {
 	var fs settings.Faults
 	up, err := upstreamIn(s, l)
@@ -107,10 +108,7 @@ func judge(s settings.Settings, l *files.Look) (*teams.File, files.Upstream, set
 		fs = settings.ContentFaults(name, err)
 	}
 	file, bad := judgeTeams(l.Teams, l.TeamsErr, up.Digests())
-	if fs = append(fs, bad...); file != nil {
-		fs = append(fs, settings.DocumentFaults(settings.Prefix+"TEAMS_FILE", hooks.Faults(file, posting(s)))...)
-	}
-	if file == nil || up.File == nil {
+	if fs = append(fs, bad...); file == nil || up.File == nil {
 		return file, up, fs
 	}
 	if up.File.NoFile {

@@ -11,6 +11,7 @@ import (
 
 	"sluice/cmd/sluice/files"
 	"sluice/cmd/sluice/settings"
+	"sluice/gateway/hooks"
 	"sluice/gateway/notices"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
@@ -27,11 +28,14 @@ const (
 // readiness report it.
 type watch struct {
 	settings.Settings
+	judge func(settings.Settings, *files.Look) (*teams.File, files.Upstream, settings.Faults)
 	apply func(*teams.File, files.Upstream)
 	count func(ok bool) // counts every content, applied or refused
 	log   *slog.Logger
 
 	last   files.Look
+	read   *teams.File       // of last, if only its hooks are faulty; nil: it is in force, or only a change can mend it
+	up     files.Upstream    // of last, together with read
 	money  unit.Money        // the currency of amounts
 	seen   [sha256.Size]byte // the hash of the last look
 	faulty atomic.Uint64     // contents refused since the start
@@ -39,7 +43,9 @@ type watch struct {
 }
 
 func newWatch(c configuration, log *slog.Logger, apply func(*teams.File, files.Upstream), count func(ok bool)) *watch {
-	return &watch{Settings: c.Settings, apply: apply, count: count, log: log, last: c.First, money: c.teams.Money, seen: c.First.Sum()}
+	return &watch{
+		Settings: c.Settings, judge: judge, apply: apply, count: count, log: log, last: c.First, money: c.teams.Money, seen: c.First.Sum(),
+	}
 }
 
 // run looks at every interval and at every signal, until ctx ends.
@@ -58,35 +64,40 @@ func (w *watch) run(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
-// look applies a new content, or reports its faults. An unchanged content is judged again on a signal, and while it is refused: what it
-// names may have come, such as the secret of a hook.
+// look applies a new content, or reports its faults. An unchanged content is judged again on a signal. While it is refused, only its hooks
+// are: the files of their secrets may have come, and to parse many teams at every look takes half a core.
 func (w *watch) look(ctx context.Context, signalled bool) {
-	l, told := files.At(watchedFiles(w.Settings), w.last), w.fault.Load()
+	l, told, bad := files.At(watchedFiles(w.Settings), w.last), w.fault.Load(), settings.Faults(nil)
 	switch {
 	case l.Sum() != w.seen || signalled:
 		l, told = w.settled(ctx, l), nil
-	case told == nil:
+		w.last, w.seen = l, l.Sum()
+		if w.read, w.up, bad = w.judge(w.Settings, &l); w.read != nil && w.read.Money != w.money {
+			bad.Add(settings.Prefix+"TEAMS_FILE", w.read.Money.Fixed(w.money).Error())
+		}
+	case w.read == nil:
 		return
 	}
-	w.last, w.seen = l, l.Sum()
-	teams, up, bad := judge(w.Settings, &l)
-	if teams != nil && teams.Money != w.money {
-		bad.Add(settings.Prefix+"TEAMS_FILE", teams.Money.Fixed(w.money).Error())
+	file, up := w.read, w.up
+	if bad.Err() != nil {
+		w.read, w.up = nil, files.Upstream{}
 	}
+	bad = append(bad, settings.DocumentFaults(settings.Prefix+"TEAMS_FILE", hooks.Faults(file, posting(w.Settings)))...)
 	if bad.Err() != nil {
 		if text := bad.OneLine(); told == nil || *told != text {
 			w.refuse(text)
 		}
 		return
 	}
-	w.apply(teams, up)
+	w.read, w.up = nil, files.Upstream{}
+	w.apply(file, up)
 	w.fault.Store(nil)
 	w.count(true)
-	w.log.LogAttrs(ctx, slog.LevelInfo, "teams file loaded", slog.Int("teams", len(teams.List)), slog.Int("accounts", len(up.File.List)))
-	for _, text := range teams.Warnings() {
+	w.log.LogAttrs(ctx, slog.LevelInfo, "teams file loaded", slog.Int("teams", len(file.List)), slog.Int("accounts", len(up.File.List)))
+	for _, text := range file.Warnings() {
 		w.log.LogAttrs(ctx, slog.LevelWarn, "teams file", slog.String("warning", text))
 	}
-	for _, text := range up.Warnings(teams) {
+	for _, text := range up.Warnings(file) {
 		w.log.LogAttrs(ctx, slog.LevelWarn, "accounts", slog.String("warning", text))
 	}
 }

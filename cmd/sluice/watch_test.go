@@ -30,6 +30,7 @@ type watched struct {
 	upstream files.Upstream  // last applied
 	key      upstream.Secret // the first of the accounts' keys
 	applied  int
+	parsed   int
 	log      bytes.Buffer
 	hangups  chan os.Signal
 	stop     context.CancelFunc
@@ -52,6 +53,10 @@ func watchSettings(t *testing.T, s settings.Settings) *watched {
 		w.teams, w.upstream, w.key = file, up, up.First()
 		w.applied++
 	}, func(bool) {})
+	w.watch.judge = func(s settings.Settings, l *files.Look) (*teams.File, files.Upstream, settings.Faults) {
+		w.parsed++
+		return judge(s, l)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	w.stop = stop
 	go func() {
@@ -361,6 +366,33 @@ func TestAFileIsInForceOnceTheSecretOfItsHookIsThere(t *testing.T) {
 			t.Errorf("a content in force was applied again: %d times", w.applied)
 		}
 	})
+}
+
+// TestARefusedContentIsParsedOnce, whatever its fault is: thousands of teams take long, and a look is made twice a second.
+func TestARefusedContentIsParsedOnce(t *testing.T) {
+	const hook = "    hooks: [{id: jobs, url: \"https://hooks.example.com\", secret_file: hook-jobs, events: [task.succeeded]}]\n"
+	for about, content := range map[string]string{
+		"no YAML": "teams: [", "a bad id": strings.Replace(someTeams, "search", "No", 1), "another currency": "currency_digits: 6\n" + someTeams,
+		"a hook without its secret": someTeams + hook, "both": strings.Replace(someTeams, "search", "No", 1) + hook,
+	} {
+		path := write(t, someTeams)
+		synctest.Test(t, func(t *testing.T) {
+			w := watchFiles(t, path, "")
+			defer w.end()
+			put(t, path, content)
+			for range 10 {
+				aSecond()
+			}
+			if w.parsed != 1 || w.applied != 0 || w.state() == nil {
+				t.Errorf("%s: parsed %d times, applied %d times, state %v", about, w.parsed, w.applied, w.state())
+			}
+			put(t, path, otherTeams)
+			aSecond()
+			if w.parsed != 2 || w.applied != 1 || w.state() != nil {
+				t.Errorf("%s, mended: parsed %d times, applied %d times, state %v", about, w.parsed, w.applied, w.state())
+			}
+		})
+	}
 }
 
 // A FIFO in the file's place is another faulty content: the watch continues, and ends when it is stopped.

@@ -43,6 +43,9 @@ type owned struct {
 
 // all lists the operators' hooks and those of every team.
 func all(file *teams.File) []owned {
+	if file == nil {
+		return nil
+	}
 	list := []owned{{event.Operators, file.Hooks}}
 	for _, team := range file.List {
 		if len(team.Hooks) > 0 {
@@ -60,7 +63,7 @@ func Routes(file func() *teams.File) event.Routes {
 }
 
 // Faults lists what is wrong with hooks beside their form: addresses that are never connected to, and files of secrets. Faults that several
-// teams have from the defaults are reported once, and name one of the teams.
+// teams have from the defaults are reported once, and name one of the teams. No file has none.
 func Faults(file *teams.File, posting PosterConfig) (faults strictyaml.Faults) {
 	index := map[strictyaml.Fault]int{}
 	owners := map[int][]string{}

@@ -94,8 +94,8 @@ func (u Upstream) Lines(base *url.URL) (all []string) {
 		if a.URL != nil {
 			at = a.URL
 		}
-		line := fmt.Sprintf("account %s: %v, key %v, models %s, teams %s, weight %d", a.ID, at, u.Keys[a.ID], listOr(a.Models, "*"),
-			listOr(a.Teams, "*"), a.Weight)
+		line := fmt.Sprintf("account %s: %v, key %v, models %s, teams %s, weight %d", a.ID, at, u.Keys[a.ID], Words(a.Models),
+			Words(a.Teams), a.Weight)
 		if a.Region != "" {
 			line += ", region " + a.Region
 		}
@@ -104,9 +104,10 @@ func (u Upstream) Lines(base *url.URL) (all []string) {
 	return all
 }
 
-func listOr[T ~string](list []T, none string) string {
+// Words joins the words of a list; nil, which means all, is "*".
+func Words[T ~string](list []T) string {
 	if list == nil {
-		return none
+		return "*"
 	}
 	words := make([]string, len(list))
 	for i, word := range list {
