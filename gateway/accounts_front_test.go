@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,10 +71,27 @@ func TestFrontTellsTheLongestWait(t *testing.T) {
 			h.sim.SetFault(throttled("a", "40"), throttled("b", ""))
 			got := h.ask("POST", frontChats, body)
 			got.wantsOpenAI(t, 429, "rate_limit_error", "Throttling.RateQuota", "")
-			if after := got.header.Get("Retry-After"); after != "40" {
+			if after := got.header.Get("Retry-After"); after < "40" || after > "48" {
 				t.Errorf("Retry-After %q", after)
 			}
 		})
+	}
+}
+
+// The reset of a used quota takes long, however soon its account is asked again.
+func TestAUsedQuotaOfTheServiceTakesLong(t *testing.T) {
+	for _, lines := range [][]string{{"id: a"}, {"id: a", "id: b"}} {
+		h := sharedFront(t, lines...)
+		used := simulator.Fault{On: simulator.EndpointModels, Error: &simulator.FaultError{Code: "Throttling.AllocationQuota"}}
+		for _, c := range []struct{ path, body, model string }{
+			{textPath, textBody, "llm-max"}, {frontChats, frontChat, "llm-plus"}, {frontChats, frontStream, "llm-turbo"},
+		} {
+			h.sim.SetFault(used)
+			got := h.ask("POST", c.path, strings.Replace(c.body, "llm-max", c.model, 1))
+			if after, _ := strconv.Atoi(got.header.Get("Retry-After")); got.status != 429 || after < 300 || after > 360 {
+				t.Errorf("%v %s: %d %v", lines, c.model, got.status, got.header)
+			}
+		}
 	}
 }
 

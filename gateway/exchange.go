@@ -3,7 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"math"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
@@ -150,7 +150,7 @@ func (s *requestState) last(answer *http.Response, err error, wait time.Duration
 		return nil, err
 	case wait > s.retryAfter:
 		s.retryAfter = wait
-		answer.Header["Retry-After"] = s.values.One(strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		answer.Header["Retry-After"] = s.values.One(strconv.Itoa(wire.RetryAfter(wait, rand.Float64())))
 	}
 	return answer, nil
 }

@@ -46,7 +46,7 @@ func TestTheLongestWaitIsToldWithAnyRefusal(t *testing.T) {
 		headers []string
 		status  int
 		row     string // Sluice-Refusal
-		wait    string // Retry-After, spread if there is a row; empty: none
+		wait    string // Retry-After, spread; empty: none
 	}{
 		{name: "its key", last: simulator.FaultError{Status: 401, Plain: true}, status: 502, row: "forward/key", wait: "40"},
 		{name: "its bill", last: simulator.FaultError{Code: "Arrearage", Status: 400}, status: 400, wait: "40"},
@@ -71,7 +71,7 @@ func TestTheLongestWaitIsToldWithAnyRefusal(t *testing.T) {
 			if got.status != tt.status || got.header.Get("Sluice-Refusal") != tt.row {
 				t.Errorf("%d %v %s", got.status, got.header, got.body)
 			}
-			if spread := tt.row != "" && len(after) == 2 && after >= "40" && after <= "48"; after != tt.wait && !spread {
+			if spread := tt.wait != "" && len(after) == 2 && after >= "40" && after <= "48"; after != tt.wait && !spread {
 				t.Errorf("Retry-After %q, want %q", after, tt.wait)
 			}
 			if asked := h.served(); !strings.HasPrefix(asked, "a:1") {

@@ -159,9 +159,12 @@ func (t *Trials) Judged(a *Attempt, v account.Verdict) {
 }
 
 // Wait returns the Retry-After of a client whose last answer has this verdict: the longest wait of all accounts, if this one did no work
-// either; 0: the answer's own.
+// either, and not less than its code needs, if it does not say; 0: the answer's own.
 func (t *Trials) Wait(v account.Verdict) time.Duration {
-	if v.Another || v.Outcome == account.Throttled || v.Outcome == account.Refused {
+	switch {
+	case v.Outcome == account.Throttled && v.Wait == 0:
+		return max(t.Longest, account.Patience(v.Why))
+	case v.Another, v.Outcome == account.Throttled, v.Outcome == account.Refused:
 		return t.Longest
 	}
 	return 0
