@@ -56,8 +56,8 @@ func ReadRefusal(status int, body []byte) *Refusal {
 	return r
 }
 
-// StatusOf is the status of an error that the service reports inside a success: 400 if the code blames the request, so that no library repeats
-// it, and otherwise 500.
+// StatusOf is the status of an error that the service reports inside a success: 400 if the code blames the request, so that no library
+// repeats it, and otherwise 500.
 func StatusOf(code string) int {
 	for _, word := range [...]string{CodeRequest, "BadRequest", "DataInspection"} {
 		if strings.HasPrefix(code, word) {

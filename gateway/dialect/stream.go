@@ -55,7 +55,7 @@ func (w *Writer) Cut(why *conversation.Refusal) (shown bool, err error) {
 const PingTime = 15 * time.Second
 
 // remind sends a ping if the client has heard nothing for long, because what the service says is kept until something else has come.
-func (w *Writer) remind() error {
+func remind(w *Writer) error {
 	if w.form.Ping == "" || w.client.status == 0 {
 		return nil
 	}

@@ -165,7 +165,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 		if w.held.out, w.failed = w.stream.Append(w.held.out, p); w.failed != nil {
 			err = fail(w)
 		} else if err = w.chunks(); err == nil {
-			err = w.remind()
+			err = remind(w)
 		}
 	default:
 		w.held.add(p, w.Memory)

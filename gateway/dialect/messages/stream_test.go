@@ -182,7 +182,8 @@ func TestWhatFollowsAWholeCallIsSentAsItArrives(t *testing.T) {
 func TestCallsHaveIDs(t *testing.T) {
 	late := []string{frameOf("", "null", callOf(0, "", "f", `{"x":`)), frameOf("", "null", callOf(0, "a", "", `1`)),
 		frameOf("", "tool_calls", callOf(0, "", "", `}`))}
-	never := []string{frameOf("So.", "null"), frameOf("", "null", callOf(0, "", "f", `{}`)), frameOf("", "tool_calls", callOf(1, "", "g", `{}`))}
+	never := []string{frameOf("So.", "null"),
+		frameOf("", "null", callOf(0, "", "f", `{}`)), frameOf("", "tool_calls", callOf(1, "", "g", `{}`))}
 	for _, c := range []struct {
 		frames []string
 		want   []string

@@ -1,10 +1,12 @@
 package responses
 
 import (
+	"regexp"
 	"strconv"
 
 	"sluice/gateway/conversation"
 	"sluice/gateway/rawjson"
+	"sluice/policy/strictjson"
 )
 
 // kind is the type of an item of the output.
@@ -166,4 +168,72 @@ func (o *output) callOf(index int) *item {
 		}
 	}
 	return nil
+}
+
+// opening is how the arguments of the function begin that stands for a custom tool: with the input, a string.
+var opening = regexp.MustCompile(`^[ \t\r\n]*\{[ \t\r\n]*"input"[ \t\r\n]*:[ \t\r\n]*"`)
+
+// longestOpening bounds how many bytes it has.
+const longestOpening = 64
+
+// input reads the input of a custom tool from the arguments of its function, as they arrive.
+type input struct {
+	opened bool   // the arguments have the form
+	ended  bool   // nothing more belongs to the input
+	rest   []byte // decoded arguments that are not read yet: the opening, or part of an escape
+}
+
+// read appends the next part of the input to dst, a raw text. arguments is the next piece of the arguments, which are JSON in a raw text.
+func (in *input) read(dst, arguments []byte) []byte {
+	if in.ended {
+		return dst
+	}
+	text := strictjson.Unescape(in.rest, arguments, len(in.rest)+len(arguments))
+	if !in.opened {
+		begin := opening.Find(text)
+		in.opened, in.ended = begin != nil, begin == nil && len(text) > longestOpening
+		text = text[len(begin):]
+	}
+	for in.opened && !in.ended && len(text) > 0 {
+		size, raw := rawjson.Characters(text)
+		if size == 0 {
+			break
+		}
+		in.ended = raw == nil
+		dst, text = append(dst, raw...), text[size:]
+	}
+	in.rest = append(in.rest[:0], text...)
+	return dst
+}
+
+// extend takes the next piece of a call's arguments, and returns the text that the client gets of it now. The text of an item is the input
+// of a custom tool once its arguments have that form.
+func (it *item) extend(piece []byte) (fresh []byte) {
+	if it.kind != customCall {
+		it.text = append(it.text, piece...)
+		return piece
+	}
+	before := it.input.opened
+	fresh = it.input.read(nil, piece)
+	switch {
+	case !it.input.opened:
+		it.text = append(it.text, piece...)
+		return nil
+	case !before:
+		it.text = it.text[:0]
+	}
+	it.text = append(it.text, fresh...)
+	return fresh
+}
+
+// complete reads the input of a custom tool from the whole arguments, if it was not read before: it may follow other members. Arguments of
+// another form stay as they are.
+func (it *item) complete() {
+	if it.kind != customCall || it.input.opened {
+		return
+	}
+	called := conversation.Call{Arguments: it.text}
+	if input := rawjson.Find(called.Input(), "input"); rawjson.IsString(input) {
+		it.text = rawjson.Inside(input)
+	}
 }
