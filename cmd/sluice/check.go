@@ -75,7 +75,7 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 		writeTeams(&text, c.teams)
 	}
 	for _, warning := range c.warnings {
-		text.WriteString("# warning: " + warning + "\n")
+		text.WriteString("# warning: " + strings.ReplaceAll(warning, "\n", "; ") + "\n")
 	}
 	if _, failed := io.WriteString(p.stdout, text.String()); failed != nil {
 		return errors.Join(err, failed)

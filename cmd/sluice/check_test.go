@@ -71,6 +71,22 @@ func TestCheckShowsTheDirectoryInRedis(t *testing.T) {
 	}
 }
 
+// TestCheckPrintsAnEnvironmentFileWhateverFails: sentinels are many, with an error each.
+func TestCheckPrintsAnEnvironmentFileWhateverFails(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t) // no sentinel
+	got := command(t.Context(), with("SLUICE_TEAMS_FILE="+write(t, someTeams),
+		"SLUICE_REDIS_URL=redis+sentinel://127.0.0.1:1,"+server.address()+",127.0.0.1:1/master?sentinel=:x"), "check")
+	if got.code != exitClean || !strings.Contains(got.stdout, "cannot be read: the sentinels: ") {
+		t.Errorf("%+v", got)
+	}
+	for line := range strings.Lines(got.stdout) {
+		if !strings.HasPrefix(line, "# ") && !strings.HasPrefix(line, settings.Prefix) {
+			t.Errorf("it prints %q", line)
+		}
+	}
+}
+
 // TestTheTeamsThatLoseForwardedPathsAreNamed by check and in the log at the start, including the directory's; without forwarded
 // paths no team is affected.
 func TestTheTeamsThatLoseForwardedPathsAreNamed(t *testing.T) {

@@ -510,7 +510,7 @@ func TestAnOutageSaysWhy(t *testing.T) {
 		"rediss://" + certificate.Listener.Addr().String():                               "x509: ",
 		"redis+cluster://" + secret.address():                                            "NOAUTH",
 		"redis+sentinel://127.0.0.1:1/master":                                            "the sentinels: connect: connection refused",
-		"redis+sentinel://" + guarded.address() + "/other?sentinel=:sesame":              "the sentinels: none knows the master",
+		"redis+sentinel://" + guarded.address() + "/other?sentinel=:sesame":              "the sentinels: none that answers knows the master",
 		"redis+sentinel://" + guarded.address() + "/sluice":                              "the sentinels: NOAUTH",
 		"redis+sentinel://:CANARY@" + guarded.address() + "/sluice?sentinel=user:CANARY": "the sentinels: WRONGPASS",
 		"redis://name-that-does-not-exist.invalid:6379":                                  "its name: ",

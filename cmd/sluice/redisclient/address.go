@@ -2,10 +2,10 @@ package redisclient
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,20 +98,51 @@ func credentialsIn(text string) (user, password string, ok bool) {
 // sentinelsFail begins the library's error of a master that no sentinel named, which joins an error of each.
 const sentinelsFail = "redis: all sentinels specified in configuration are unreachable: "
 
-// sentinelsFailed reports whether a call failed because no sentinel named the master.
-func sentinelsFailed(err error) bool { return strings.HasPrefix(err.Error(), sentinelsFail) }
+// sentinelsError is the error of a call that had no master, in one line.
+type sentinelsError struct {
+	text string
+	why  error // nil: no sentinel said more than that it does not know the master
+}
 
-// Plain shortens an error of Redis for people, by a function. Of errors of sentinels, which are often the same, it takes the first.
-func Plain(err error, shorten func(error) error) error {
+// Error returns the text.
+func (e *sentinelsError) Error() string { return "the sentinels: " + e.text }
+
+// Unwrap returns why.
+func (e *sentinelsError) Unwrap() error { return e.why }
+
+// ofSentinels returns a sentinelsError in place of the library's, and every other error as it is. What a sentinel answered says more than
+// that another is away. The library's error is also a redis.Nil if one does not know the master, as if Redis had no such key.
+func ofSentinels(err error, shorten func(error) error) error {
 	all, ok := errors.AsType[interface {
 		error
 		Unwrap() []error
 	}](err)
-	switch {
-	case !ok || !sentinelsFailed(err):
-		return shorten(err)
-	case errors.Is(err, redis.Nil):
-		return errors.New("the sentinels: none knows the master")
+	if !ok || !strings.HasPrefix(err.Error(), sentinelsFail) {
+		return err
 	}
-	return fmt.Errorf("the sentinels: %w", shorten(all.Unwrap()[0]))
+	list := all.Unwrap()
+	answered := func(err error) bool {
+		_, said := errors.AsType[redis.Error](err)
+		return said && !errors.Is(err, redis.Nil)
+	}
+	if at := slices.IndexFunc(list, answered); at >= 0 {
+		list = list[at:]
+	} else if errors.Is(err, redis.Nil) {
+		return &sentinelsError{text: "none that answers knows the master"}
+	}
+	return &sentinelsError{shorten(list[0]).Error(), list[0]}
+}
+
+// sentinelsFailed reports whether a call failed because no sentinel named the master.
+func sentinelsFailed(err error) bool {
+	_, failed := errors.AsType[*sentinelsError](err)
+	return failed
+}
+
+// Plain shortens an error of Redis for people, by a function. An error of sentinels is short already.
+func Plain(err error, shorten func(error) error) error {
+	if sentinelsFailed(err) {
+		return err
+	}
+	return shorten(err)
 }

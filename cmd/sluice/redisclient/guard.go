@@ -90,7 +90,7 @@ func (g *guard) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (g *guard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err, sent := g.do(ctx, func(ctx context.Context) error { return next(ctx, cmd) }, cmd)
-		if !sent {
+		if !sent || sentinelsFailed(err) {
 			cmd.SetErr(err)
 		}
 		return err
@@ -101,7 +101,7 @@ func (g *guard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func (g *guard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err, sent := g.do(ctx, func(ctx context.Context) error { return next(ctx, cmds) }, cmds[0])
-		if !sent {
+		if !sent || sentinelsFailed(err) {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
 			}
@@ -161,7 +161,7 @@ func (g *guard) do(ctx context.Context, next calling, cmd redis.Cmder) (err erro
 // send sends a call. It stores its error in err, and returns it if it is a failure of the node.
 func (g *guard) send(ctx context.Context, next calling, cmd redis.Cmder, err *error) (failed error) {
 	begun := time.Now()
-	*err = next(ctx)
+	*err = ofSentinels(next(ctx), g.client.config.Plain)
 	if failed = g.judge(*err); failed != nil {
 		g.failed(failed)
 	}
