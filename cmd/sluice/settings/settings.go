@@ -101,7 +101,7 @@ type Settings struct {
 	StateDir string `env:"STATE_DIR" allow:"a directory in which Sluice may write, used by this process only"`
 
 	// RedisURL is where quotas and tasks are kept. Empty: in this process's memory, lost when it ends.
-	RedisURL upstream.Secret `env:"REDIS_URL" allow:"redis://host, rediss://host, redis+cluster://h1,h2 or redis+sentinel://h1,h2/master/db"`
+	RedisURL upstream.Secret `env:"REDIS_URL" allow:"redis://host, rediss://host, redis+cluster://h1,h2 or redis+sentinel://h1,h2/master/db[?sentinel=user:password]"`
 	// RedisURLFile holds RedisURL instead.
 	RedisURLFile string `env:"REDIS_URL_FILE" allow:"a readable file with nothing but the address of Redis"`
 	// RedisTimeout bounds one call to Redis on a request's path.
