@@ -153,6 +153,39 @@ func TestFrontStreamsThatFailFirstAreAnsweredAtOnce(t *testing.T) {
 	}
 }
 
+// The error inside a stream ends the answer soon, also if the service leaves its own open, and the silence after it is no fault. A key that
+// the service refuses there is the gateway's.
+func TestFrontStreamsThatFailLaterEndSoon(t *testing.T) {
+	const usage = `,"usage":{"input_tokens":9000,"output_tokens":2}`
+	one, two := nativeFrame("one", "null"), strings.Replace(nativeFrame(" two", "null"), "]}}", "]}"+usage+"}", 1)
+	for failure, refused := range map[string]string{
+		errorFrame("500", "Odd"): "", errorFrame("401", "InvalidApiKey"): "forward/key", "data:{\n\n": "forward/answer",
+	} {
+		for _, path := range []string{frontChats, frontResponses, frontMessages} {
+			t.Run(refused+path, func(t *testing.T) {
+				parallel(t)
+				h := fronted(t, stayingOpen(one, two, failure))
+				if refused == "forward/answer" { // what it costs may still come
+					h.gateway.SetDrainTime(500 * time.Millisecond)
+				}
+				body := map[string]string{frontChats: frontChat, frontResponses: frontResponse, frontMessages: frontMessage}[path]
+				begun := time.Now()
+				got := h.ask("POST", path, strings.Replace(body, "{", `{"stream":true,`, 1))
+				if got.status != 200 || got.err != nil || !strings.Contains(got.body, " two") || !strings.Contains(got.body, `"error"`) ||
+					strings.Contains(got.body, "InvalidApiKey") || strings.Contains(got.body, "authentication") ||
+					time.Since(begun) > 15*time.Second {
+					t.Errorf("%d %v after %v: %s", got.status, got.err, time.Since(begun), got.body)
+				}
+				record := h.recordOf(t, got)
+				if record.Status != 200 || record.Refusal != refused || (record.Reason != "") != (refused != "") ||
+					record.BytesOut != int64(len(got.body)) || record.Cost.Amounts[limit.Tokens] != 9002 {
+					t.Errorf("record %+v", record)
+				}
+			})
+		}
+	}
+}
+
 // A client of a stream learns when to try again, too. Where only a payment or the reset of a quota helps, that is minutes.
 func TestRefusalsOfTheServiceSayWhenToRetry(t *testing.T) {
 	for _, c := range []struct {

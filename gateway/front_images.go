@@ -268,9 +268,6 @@ func (w *reply) endFront(r *http.Request, p any) any {
 			p = nil
 		}
 	}
-	if broke := dialect.Broke(w.front); broke != nil {
-		w.judge(broke)
-	}
 	status, n := w.front.Sent()
 	if status == 0 {
 		return http.ErrAbortHandler // else net/http would send a 200 without a body to a client that only ended its sending side
@@ -279,7 +276,8 @@ func (w *reply) endFront(r *http.Request, p any) any {
 	return p
 }
 
-// judge notes the error with which a front ends an answer that began as a success, and names it in the header if that has not left.
+// judge notes the error with which a front ends an answer that began as a success, before it is written, and names it in the header if that
+// has not left.
 func (w *reply) judge(r *conversation.Refusal) {
 	s := w.state
 	s.exchange.Said = r.Told

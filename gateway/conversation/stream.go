@@ -9,6 +9,9 @@ import (
 // has; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a time
 // and must not be copied.
 type Stream struct {
+	// Judge sees the error that ends a stream after its beginning, before the dialect, and may change it; nil: nobody does.
+	Judge func(*Refusal)
+
 	dialect  Dialect
 	usage    Usage // of the whole stream so far
 	events   events
@@ -21,7 +24,7 @@ type Stream struct {
 	held     [][]byte // copies of the frames whose mode is not decided
 	started  bool     // the dialect has got something
 	ended    bool     // no more output
-	broke    *Refusal // its error, unless the service reported it
+	failed   bool     // with an error
 
 	heldBytes int // of the copies
 }
@@ -183,18 +186,18 @@ func (s *Stream) release(dst []byte) []byte {
 	return dst
 }
 
-// Broke returns the error that the stream had to end with although the service did not report it; nil: none.
-func (s *Stream) Broke() *Refusal { return s.broke }
+// Failed reports whether the stream has ended with an error.
+func (s *Stream) Failed() bool { return s.failed }
 
 // fail ends the stream with an error.
 func (s *Stream) fail(dst []byte, r *Refusal) ([]byte, error) {
 	dst = s.release(dst)
-	s.ended = true
+	s.ended, s.failed = true, true
 	if !s.started {
 		return dst, r
 	}
-	if !r.Told {
-		s.broke = r
+	if s.Judge != nil {
+		s.Judge(r)
 	}
 	return s.dialect.Fail(dst, r), nil
 }

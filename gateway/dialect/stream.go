@@ -7,24 +7,16 @@ import (
 	"sluice/gateway/conversation"
 )
 
-// ErrAnswered is returned by [Writer.Write] when the stream has failed and the client has its whole answer, the error: the service may
-// leave its own answer open.
+// ErrAnswered is returned by [Writer.Write] when the stream has failed and the client has all of its answer, with the error: the service
+// may leave its own answer open.
 var ErrAnswered = errors.New("the client has its answer")
 
 // Answered reports whether a Writer has returned [ErrAnswered]; false for nil: there is none.
 func Answered(w *Writer) bool { return w != nil && w.answered }
 
-// Broke returns the error with which a Writer's stream ended after its beginning, if the service did not report it; nil: none.
-func Broke(w *Writer) *conversation.Refusal {
-	if w.stream == nil {
-		return nil
-	}
-	return w.stream.Broke()
-}
-
 // fail writes the error of a stream that has not ended. What an answer costs that cannot be read is known only at its end.
 func fail(w *Writer) error {
-	if refused, ok := errors.AsType[*conversation.Refusal](w.failed); !ok || !refused.Told {
+	if refused, ok := errors.AsType[*conversation.Refusal](w.failed); ok && !refused.Told {
 		w.Final = true
 	}
 	if err := w.chunks(); err != nil {
@@ -71,7 +63,7 @@ func remind(w *Writer) error {
 
 // Ping sends a ping on a Writer's stream, if the stream has begun and the form has a ping.
 func Ping(w *Writer) error {
-	if w.form.Ping == "" || w.stream == nil || w.client.status == 0 || w.failed != nil {
+	if w.form.Ping == "" || w.stream == nil || w.client.status == 0 || w.stream.Failed() {
 		return nil
 	}
 	w.heard = w.form.Now()

@@ -36,7 +36,8 @@ type Writer struct {
 	Final bool
 	// Counted reports whether the service has counted work, which a repeat after its error would pay again; nil: it has not.
 	Counted func() bool
-	// Judge sees the error that takes the place of a success, before it is written, and may change it; nil: it is written as it is.
+	// Judge sees the error in place of a success, or at the end of its stream, before it is written, and may change it; nil: it is written as
+	// it is.
 	Judge func(*conversation.Refusal)
 	// Memory is the budget for an answer of more than 4 MiB that is no stream; nil: there is always memory.
 	Memory Memory
@@ -57,7 +58,7 @@ type Writer struct {
 	failed error                // of the stream, before anything of it was sent
 	heard  time.Time            // when the client was last sent something, if the form has a ping
 
-	answered bool // the client has the error of the stream, whose end has not come
+	answered bool // the client has the error of the stream; the end of the service's has not come
 }
 
 // NewWriter makes the Writer of one request. id is the request's.
@@ -129,17 +130,18 @@ func (w *Writer) WriteHeader(status int) {
 	case w.pass:
 		w.send(status, nil)
 	case w.chat != nil && status < http.StatusBadRequest && streams(w.Header()):
-		w.stream = begin(w.memory, w.chat, w.head)
+		begin(w)
 	case w.chat != nil:
 		w.held.borrow()
 	}
 }
 
 // begin begins a stream in its memory. An answer that was taken back may have begun another there.
-func begin(memory *conversation.Stream, in conversation.Dialect, head conversation.Head) *conversation.Stream {
-	in.Begin(head)
-	memory.Begin(in)
-	return memory
+func begin(w *Writer) {
+	w.chat.Begin(w.head)
+	w.memory.Begin(w.chat)
+	w.memory.Judge = w.Judge
+	w.stream = w.memory
 }
 
 func streams(h http.Header) bool {
@@ -157,12 +159,12 @@ func (w *Writer) Write(p []byte) (int, error) {
 	switch {
 	case w.pass:
 		err = w.client.body(p)
-	case w.failed != nil:
+	case w.stream != nil && w.stream.Failed():
 		err = ErrAnswered
 	case w.stream != nil:
 		w.held.borrow()
 		defer w.held.giveBack()
-		if w.held.out, w.failed = w.stream.Append(w.held.out, p); w.failed != nil {
+		if w.held.out, w.failed = w.stream.Append(w.held.out, p); w.stream.Failed() {
 			err = fail(w)
 		} else if err = w.chunks(); err == nil {
 			err = remind(w)
@@ -204,7 +206,7 @@ func (w *Writer) End() (err error) {
 		h.out, w.failed = w.stream.End(h.out)
 		return w.chunks()
 	case w.events: // the service sent the answer whole, but the client reads only events
-		w.stream = begin(w.memory, w.chat, w.head)
+		begin(w)
 		h.out, w.failed = w.stream.Whole(h.out, h.native)
 		return w.chunks()
 	case w.chat != nil:

@@ -154,9 +154,12 @@ func answering(t *testing.T) conversation.Dialect {
 	return r.Dialect
 }
 
-// The error of a stream that has failed is the client's whole answer: it is flushed, and nothing follows it.
+// The error of a stream that has failed ends the client's answer, or is all of it: it is flushed, and nothing follows it.
 func TestNothingFollowsTheErrorOfAStream(t *testing.T) {
-	for frame, told := range map[string]bool{"event:error\n:HTTP_STATUS/500\ndata:{\"code\":\"a\"}\n\n": true, "data:{\n\n": false} {
+	const failure, broken = "event:error\n:HTTP_STATUS/500\ndata:{\"code\":\"a\"}\n\n", "data:{\n\n"
+	for frame, told := range map[string]bool{failure: true, broken: false, wordFrame + wordFrame + failure: true,
+		wordFrame + wordFrame + broken: false} {
+		begun := strings.HasPrefix(frame, wordFrame)
 		w, under := chatting(t)
 		w.form.Ping = "event: ping\n\n"
 		heard := false
@@ -167,7 +170,8 @@ func TestNothingFollowsTheErrorOfAStream(t *testing.T) {
 		answer, flushed := under.Body.String(), under.Flushed
 		_, second := w.Write([]byte(wordFrame))
 		if !errors.Is(first, ErrAnswered) || !errors.Is(second, ErrAnswered) || Ping(w) != nil || w.End() != nil || !flushed ||
-			under.Body.String() != answer || !Answered(w) || heard != told || (under.Header().Get("X-Should-Retry") == "") != told {
+			under.Body.String() != answer || !Answered(w) || heard != told || strings.Contains(answer, "word") != begun ||
+			!strings.Contains(answer, `"error"`) || (under.Header().Get("X-Should-Retry") == "") != (told || begun) {
 			t.Errorf("%q: %v, %v, flushed %t, told %t, %v %s", frame, first, second, flushed, heard, under.Header(), under.Body)
 		}
 	}

@@ -44,18 +44,17 @@ func ourKey() *Refusal {
 
 // Inside refuses for an error in place of a success, or inside it, and changes the error accordingly; nil: it is the service's, about the
 // request. cover covers what must not reach a client.
-func Inside(r *conversation.Refusal, cover func(text string) string) (refused *Refusal) {
+func Inside(r *conversation.Refusal, cover func(text string) string) *Refusal {
 	switch {
 	case !r.Told:
-		refused = New(Answer).Say("%s", r.Message)
+		return New(Answer).Say("%s", r.Message)
 	case r.Status == http.StatusUnauthorized:
-		refused = ourKey()
-	default:
-		r.Code, r.Message = cover(r.Code), cover(r.Message)
-		return nil
+		refused := ourKey()
+		r.Status, r.Code, r.Message = refused.Status, refused.Code, refused.Message
+		return refused
 	}
-	r.Status, r.Code, r.Message = refused.Status, refused.Code, refused.Message
-	return refused
+	r.Code, r.Message = cover(r.Code), cover(r.Message)
+	return nil
 }
 
 // IsBroken reports whether a refusal is for the content of the request, and not for its team or its time.
