@@ -15,8 +15,8 @@ type Filter struct {
 	Teams    []string  // nil: all teams, and requests without one
 	ID       string    // the request's id; empty: any
 	Any      string    // an id of the request, its answer, its trace, its task or its key, or a prefix of [LeastID] bytes or more; empty: any
-	Status   int       // HTTP status; 0: any
-	Class    Class     // of the status; empty: any
+	Status   int       // HTTP status, or the [Hidden] one; 0: any
+	Class    Class     // of either status; empty: any
 	Refusal  string    // stage/reason, or a stage, or [AnyRefusal], [NoRefusal] or [RefusedOrFailed]; empty: any outcome
 	Model    string    // empty: any
 	Key      string    // the key's id, or "jwt:" and a workload; empty: any
@@ -67,6 +67,14 @@ func Refused(refusal string) bool { return refusal != "" && !strings.HasPrefix(r
 // 0: none.
 func Failed(refusal string, status, inner int) bool {
 	return refusal == "" && max(status, inner) >= 500 || strings.HasPrefix(refusal, "forward/")
+}
+
+// Hidden returns the status of the error inside an answer, inner, that began with a better one; 0: none.
+func Hidden(status, inner int) int {
+	if inner > status {
+		return inner
+	}
+	return 0
 }
 
 // Page is a page of requests, by the time when they ended, newest first.
@@ -153,9 +161,10 @@ func (f *Filter) ofTeams(l *fields) bool { return f.Teams == nil || slices.Conta
 
 // ofOutcome reports whether a request's outcome is one that the filter selects.
 func (f *Filter) ofOutcome(l *fields) bool {
+	hidden := Hidden(l.status, l.inner)
 	switch f.Class {
 	case ClassClient, ClassServer:
-		if l.status/100 != int(f.Class[0]-'0') {
+		if class := int(f.Class[0] - '0'); l.status/100 != class && hidden/100 != class {
 			return false
 		}
 	case ClassFailed:
@@ -163,7 +172,7 @@ func (f *Filter) ofOutcome(l *fields) bool {
 			return false
 		}
 	}
-	return (f.Status == 0 || f.Status == l.status) &&
+	return (f.Status == 0 || f.Status == l.status || f.Status == hidden) &&
 		(f.Rule == "" || slices.Contains(l.rules, f.Rule)) &&
 		(f.Refusal == "" || f.Refusal == l.refusal || f.Refusal == AnyRefusal && Refused(l.refusal) ||
 			f.Refusal == NoRefusal && l.refusal == "" || f.Refusal == RefusedOrFailed && (Refused(l.refusal) || l.failed()) || strings.HasPrefix(l.refusal, f.Refusal+"/"))

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -98,9 +99,13 @@ func requestsFound(requests []recent.Request, text string) (found []Found) {
 				by = ", by its " + other.name
 			}
 		}
+		status := strconv.Itoa(r.Status)
+		if hidden := recent.Hidden(r.Status, r.Inner); hidden != 0 {
+			status += " → " + strconv.Itoa(hidden)
+		}
 		title := strings.Join(strings.Fields(strings.Join([]string{
-			r.At.UTC().Format("2 Jan 15:04:05 UTC"), r.Team, r.Model,
-			strconv.Itoa(r.Status), r.Refusal,
+			r.At.UTC().Format("2 Jan 15:04:05 UTC"), r.Team, r.Model, status,
+			cmp.Or(r.Refusal, r.Code),
 		}, " ")), " ") + by
 		found = append(found, Found{"request", r.ID, title, "/requests/" + url.PathEscape(r.ID)})
 	}

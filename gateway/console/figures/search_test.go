@@ -17,7 +17,7 @@ func TestSearch(t *testing.T) {
 	for i, r := range []telemetry.Record{
 		{ID: "request-1", UpstreamID: "upstream-1", TraceID: "trace-of-1", Task: "task-of-search", Team: "search", Key: "key-of-search",
 			Model: "llm-max", Status: 429, Refusal: "admit/quota"},
-		{ID: "request-2", Team: "shop", Status: 200, Model: "gen"},
+		{ID: "request-2", Team: "shop", Status: 200, Model: "gen", UpstreamStatus: 200, UpstreamError: 500, UpstreamCode: "InternalError"},
 	} {
 		r.Time = s.Now()
 		s.recent.Note(&r, r.AppendLine(nil))
@@ -64,6 +64,11 @@ func TestSearch(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 		}
+	}
+	found, err := s.figures.Search(t.Context(), operator, "request-")
+	if titles := names(found, func(f Found) string { return f.Title }); err != nil || !strings.Contains(titles, " gen 200 → 500 InternalError ") ||
+		!strings.HasSuffix(titles, " llm-max 429 admit/quota") {
+		t.Errorf("%s, %v", titles, err)
 	}
 	s.claim("shop", "task-of-shop", false)
 	if found, err := s.figures.Search(t.Context(), member, "task-of-shop"); err != nil || len(found) != 0 {

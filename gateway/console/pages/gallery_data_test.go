@@ -255,6 +255,8 @@ func requests(list []teamLine, count int) (all []recent.Request) {
 			r.Cost.Amounts[limit.Spend] = r.Cost.Amounts[limit.Images] * 200_000_000
 		}
 		switch i % 11 {
+		case 2:
+			r.Upstream, r.Inner, r.Code = 200, 500, "InternalError.Algo"
 		case 4:
 			r.Status, r.Refusal, r.Duration = 429, "admit/quota", 400*time.Microsecond
 			r.Reason = "Team " + r.Team + " has 28 left of its quota images-day of 500, and this request may cost 40; it resets in 11h25m4s."
@@ -264,7 +266,7 @@ func requests(list []teamLine, count int) (all []recent.Request) {
 			r.Status, r.Refusal, r.Duration = 400, "inspect/rules", 700*time.Microsecond
 			r.Reason, r.Rules = `parameters.top_p: given 7, allowed a number above 0 and up to 1.0 (text.top_p)`, []string{"text.top_p"}
 		case 9:
-			r.Status, r.Duration = 502, 61*time.Second
+			r.Status, r.Upstream, r.Code, r.Duration = 502, 502, "InternalError", 61*time.Second
 		}
 		if r.Status != 200 {
 			r.Cost = telemetry.Cost{}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/gateway/console/access"
+	"sluice/gateway/console/why"
 	"sluice/policy"
 	"sluice/policy/limit"
 	"sluice/policy/teams"
@@ -19,6 +20,7 @@ type startView struct {
 	Team, ID string
 	Snippets []snippet
 	First    *recent.Request // the newest request with the key; nil: none yet
+	Outcome  string          // of First
 	Asked    bool            // First could be read
 	Stopped  string          // why the key does not work; empty: it works
 	Model    string          // in the snippets; empty: no model is known that the key may use
@@ -51,6 +53,7 @@ func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id st
 	page, err := s.Figures.RequestList(r.Context(), p, recent.Filter{Teams: []string{t.ID}, Key: id, Size: 1})
 	if v.Asked = err == nil; v.Asked && len(page.Requests) > 0 {
 		v.First = &page.Requests[0]
+		v.Outcome = outcomeOf(v.First)
 	}
 	base := "https://sluice.example"
 	if s.Gateway != nil {
@@ -68,6 +71,18 @@ func (s keyPages) startOf(r *http.Request, p access.Person, t *teams.Spec, id st
 		v.Snippets = append(v.Snippets, snippet{one.Name, fill.Replace(one.Text)})
 	}
 	return v
+}
+
+// outcomeOf says how a request ended.
+func outcomeOf(r *recent.Request) string {
+	switch a := why.Of(r); {
+	case a.Blame == why.NoBlame:
+		return "It was answered"
+	case recent.Refused(r.Refusal):
+		return "It was refused: " + a.Sentence
+	default:
+		return "It failed: " + a.Sentence
+	}
 }
 
 // isOff reports whether a team is disabled, as one is that is being removed.

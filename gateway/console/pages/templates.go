@@ -16,6 +16,7 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/policy/teams"
 	"sluice/policy/unit"
+	"sluice/telemetry/recent"
 )
 
 //go:embed templates
@@ -93,6 +94,7 @@ var functions = template.FuncMap{
 	"seg":     url.PathEscape,
 	"lower":   strings.ToLower,
 	"dotted":  dotted,
+	"hidden":  recent.Hidden,
 	"plain":   unmasked.Replace, // for pages that package console renders; our own are unmasked as a whole
 	"limit":   newLimitRow,
 	"pages":   func(p access.Person) []entry { return entries(p, "") },

@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/console/figures"
 	"sluice/gateway/console/pages"
 	"sluice/policy/limit"
+	"sluice/telemetry/recent"
 )
 
 // TestAMemberIsNotToldThatNothingIsWrong: only people who see all teams see the faults of the process.
@@ -82,6 +83,50 @@ func TestFailuresOfTodayAreTold(t *testing.T) {
 			const to = "/requests?team=search&status=failed&refusal=none&from=2026-11-22T00%3a00%3a00Z"
 			if textOf(a) == "failed at the service" && attribute(a, "href") != to {
 				t.Errorf("it leads to %s", attribute(a, "href"))
+			}
+		}
+	}
+}
+
+// TestAnErrorInsideAStreamIsTold: the answer's own status is that of a success.
+func TestAnErrorInsideAStreamIsTold(t *testing.T) {
+	for _, tt := range []struct {
+		r                recent.Request
+		list, one, start string
+	}{
+		{recent.Request{Status: 200, Upstream: 200}, "200", "Log line", "It was answered"},
+		{recent.Request{Status: 200, Upstream: 200, Inner: 500, Code: "InternalError"}, "200 → 500 InternalErrorInternalError",
+			"The service began its answer with status 200", "It failed: The service began its answer with status 200 and reported the error 500"},
+		{recent.Request{Status: 200, Upstream: 200, Inner: 400}, "200 → 400", "in it", "It failed: The service began its answer"},
+		{recent.Request{Status: 500, Upstream: 500, Code: "InternalError"}, "500 InternalErrorInternalError", "passed it on",
+			"It failed: The service answered 500 itself"},
+		{recent.Request{Status: 499}, "499", "The client left", "It failed: The client left before the answer was written."},
+		{recent.Request{Status: 502, Upstream: 200, Inner: 401, Refusal: "forward/key", Code: "InvalidApiKey", Reason: "Refused."},
+			"502 forward/keyforward/key Refused.", "Refused.", "It failed: Refused."},
+		{recent.Request{Status: 429, Refusal: "admit/rate", Reason: "Too fast."}, "429 admit/rateadmit/rate Too fast.", "Too fast.",
+			"It was refused: Too fast."},
+	} {
+		g := day(12)
+		tt.r.ID, tt.r.Team, tt.r.Key, tt.r.At = "r1", "search", "7f3k9q2m4x00", noon
+		g.requests = []recent.Request{tt.r}
+		h := g.handler(operator)
+		row := all(all(parse(t, get(t, h, "/requests")), "tbody")[0], "td")
+		if got := textOf(row[2]) + textOf(row[3]); got != tt.list {
+			t.Errorf("the list has %q, want %q", got, tt.list)
+		}
+		for path, want := range map[string]string{"/requests/r1": tt.one, keyPage + "/start": tt.start} {
+			root := parse(t, get(t, h, path))
+			if text := textOf(root); !strings.Contains(text, want) {
+				t.Errorf("%s of %q says %s", path, tt.list, text)
+			}
+			statuses := []string{}
+			for _, n := range all(root, "span") {
+				if class := attribute(n, "class"); strings.HasPrefix(class, "status") {
+					statuses = append(statuses, textOf(n))
+				}
+			}
+			if got := strings.Join(statuses, " → "); !strings.HasPrefix(tt.list, got) || strings.Contains(tt.list, "→") != strings.Contains(got, "→") {
+				t.Errorf("%s of %q has the statuses %s", path, tt.list, got)
 			}
 		}
 	}
