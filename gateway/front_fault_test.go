@@ -153,6 +153,46 @@ func TestFrontStreamsThatFailFirstAreAnsweredAtOnce(t *testing.T) {
 	}
 }
 
+// A request need not wait while the rest of an answer before it is read for its costs: a connection on which that may take long ends with
+// the answer, and others stay.
+func TestFrontStreamsThatCannotBeReadDelayNobody(t *testing.T) {
+	for frame, closes := range map[string]bool{"data:{\n\n": true, errorFrame("500", "Odd"): false} {
+		over := make(chan struct{})
+		h := fronted(t, func(p *plan) {
+			p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, frame)
+				_ = http.NewResponseController(w).Flush()
+				<-over
+			})
+		})
+		for range 2 {
+			begun := time.Now()
+			resp, err := h.client.Do(h.request("POST", frontChats, frontStream))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if took := time.Since(begun); err != nil || resp.StatusCode < 500 || resp.Close != closes || took > 15*time.Second {
+				t.Errorf("%q: %d after %v, closes %t, %v", frame, resp.StatusCode, took, resp.Close, err)
+			}
+		}
+		close(over)
+		h.records.await(t, 2)
+	}
+	h := fronted(t, answering(200, `{"output":{"choices":[]}}`)) // this was read to its end
+	resp, err := h.client.Do(h.request("POST", frontChats, frontChat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != 502 || resp.Close {
+		t.Errorf("%d, closes %t", resp.StatusCode, resp.Close)
+	}
+}
+
 // The error inside a stream ends the answer soon, also if the service leaves its own open, and the silence after it is no fault. A key that
 // the service refuses there is the gateway's.
 func TestFrontStreamsThatFailLaterEndSoon(t *testing.T) {

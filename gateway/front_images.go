@@ -281,6 +281,9 @@ func (w *reply) endFront(r *http.Request, p any) any {
 func (w *reply) judge(r *conversation.Refusal) {
 	s := w.state
 	s.exchange.Said = r.Told
+	if w.alone && !r.Told && !s.exchange.Whole { // else the connection's next request waits while the rest is read
+		w.Header()["Connection"] = closing
+	}
 	if refused := refusal.Inside(r, s.service.live.pool.Cover); refused != nil {
 		s.Refusal, s.Reason = cmp.Or(s.Refusal, refused.Name), refused.Shown()
 		w.Header()["Sluice-Refusal"] = []string{refused.Name}

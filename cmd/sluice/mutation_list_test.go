@@ -500,6 +500,8 @@ var mutations = []mutation{
 		new: ""},
 	{about: "a stream's refusal does not say when to try again", file: "gateway/front_images.go",
 		old: "	s.values.SetRetry(r.Status, account.Patience(r.Code), w.Header())\n", new: ""},
+	{about: "a request waits while the answer before it is read", file: "gateway/front_images.go", old: "w.alone && !r.Told && ",
+		new: "false && "},
 	{about: "an error inside a stream has no name", file: "gateway/conversation/stream.go", old: "		s.Judge(r)\n", new: ""},
 	{about: "a key that is refused inside a stream alarms nobody", file: "gateway/exchange.go",
 		old: "cmp.Or(s.UpstreamError, s.UpstreamStatus) ==", new: "s.UpstreamStatus =="},
