@@ -32,11 +32,12 @@ type Outcome struct {
 }
 
 // OutcomeOf returns the outcome of a finished request; false: it was not sent to the service. It looks at the record's times, refusal and
-// statuses. An answer may begin well and then report an error.
+// statuses. An answer may begin well and then report an error. The client's status shows nothing about the service: a front answers 500 if
+// a task was cancelled.
 func OutcomeOf(r *telemetry.Record) (o Outcome, asked bool) {
 	o.At = r.Time.Add(r.Duration)
 	refusal, upstream := r.Refusal, r.UpstreamStatus
-	switch worst := max(r.Status, upstream, r.UpstreamError); {
+	switch worst := max(upstream, r.UpstreamError); {
 	case refusal == "forward/unreachable":
 		o.Kind = "could not be reached"
 	case refusal == "forward/silent":

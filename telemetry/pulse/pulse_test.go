@@ -13,7 +13,7 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // send notes requests, each a second after the one before: u unreachable, s silent, 5 answered with 503, . answered, r refused by a limit,
 // p a poll of the service that failed, t told to wait by the service, e an error in a stream, f one that a front made an error of its own,
-// w told to wait in a stream.
+// w told to wait in a stream, c a task that ended without pictures, of which a front made an error.
 func send(r *Ring, requests string) (now time.Time) {
 	for i, c := range requests {
 		record := telemetry.Record{Time: noon.Add(time.Duration(i) * time.Second), Status: 200, UpstreamStatus: 200}
@@ -32,6 +32,8 @@ func send(r *Ring, requests string) (now time.Time) {
 			record.UpstreamError = 500
 		case 'f':
 			record.Status, record.UpstreamError = 503, 503
+		case 'c':
+			record.Status = 500
 		case 'w':
 			record.Status, record.UpstreamError = 429, 429
 		case 'p':
@@ -60,6 +62,7 @@ func TestFaultOfTheService(t *testing.T) {
 		{"rrrrrrrrrrrrrrrrr", ""},
 		{"tttttttttt", ""},
 		{"wwwwwwwwww", ""},
+		{"cccccccccc", ""},
 		{"eeff.", "4 of the last 5 requests failed, 2 answered 500, 2 answered 503 12:00:00"},
 		{"pppppppppp", ""},
 		{"uuurrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr", "3 of the last 3 requests failed, could not be reached 12:00:00"},
