@@ -27,7 +27,8 @@ func (u *service) try(out *http.Request, s *requestState) (*http.Response, error
 		return nil, err
 	}
 	s.UpstreamStatus, s.retryAfter = answer.StatusCode, upstream.RetryAfter(answer.Header, u.deps.Now())
-	if s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
+	unread := s.route.opaque() && !s.creates && answer.StatusCode < http.StatusBadRequest && !wire.IsStream(answer.Header)
+	if !unread && s.route.endpoint != policy.EndpointTasks { // a task's usage counts when the task is settled, not at each poll
 		s.meter = meters.Get().(*meter.Meter)
 		s.meter.Reset(wire.First(answer.Header["Content-Type"]), wire.First(answer.Header["Content-Encoding"]))
 		if s.route.reads.Governed() && s.route.reads != forms.Native {

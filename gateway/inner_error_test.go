@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"sluice/telemetry/meter"
 )
 
 // TestRecordHasTheErrorInsideAnAnswer: an answer that begins with status 200 may report an error, for the service's own interface and for a
@@ -33,6 +35,30 @@ func TestRecordHasTheErrorInsideAnAnswer(t *testing.T) {
 				if record.UpstreamStatus != 200 || record.UpstreamError != tt.inner || record.UpstreamCode != tt.code || record.Refusal != "" {
 					t.Errorf("%s: %d %q of %+v", path, record.UpstreamError, record.UpstreamCode, record)
 				}
+			}
+		})
+	}
+}
+
+// TestASuccessOnAnOpaquePathIsNotRead: whatever it calls its code, it is no failure of the service. An error is one, and so is a stream's.
+func TestASuccessOnAnOpaquePathIsNotRead(t *testing.T) {
+	for about, tt := range map[string]struct {
+		media, answer string
+		status, inner int
+		code          string
+	}{
+		"a success": {"application/json", `{"code":"Success","data":{"id":1},"usage":{"input_tokens":7}}`, 200, 0, ""},
+		"an error":  {"application/json", `{"code":"InternalError","message":"m"}`, 500, 0, "InternalError"},
+		"a stream":  {streamType, errorEvent(503), 200, 503, "ModelUnavailable"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			h := build(t, says(tt.status, tt.media, tt.answer, nil), forwarding("uploads"))
+			got := h.ask("GET", "/api/v1/uploads?action=x", "")
+			record := h.recordOf(t, got)
+			_, counted := record.Usage.Get(meter.InputTokens)
+			if got.status != tt.status || got.body != tt.answer || record.UpstreamError != tt.inner || record.UpstreamCode != tt.code ||
+				counted || (record.Cost.Flag == "exact") != (tt.code == "") {
+				t.Errorf("%d %s, record %+v", got.status, got.body, record)
 			}
 		})
 	}
