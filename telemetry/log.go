@@ -82,6 +82,7 @@ func (l *Log) Write(record *Record, line []byte) {
 // count counts a line that was not taken.
 func (l *Log) count(taken bool) {
 	if !taken {
+		l.fault.Store(nil) // an earlier one does not explain this loss
 		l.dropped.Add(1)
 	}
 }
@@ -93,7 +94,7 @@ func (l *Log) Logger() *slog.Logger { return l.logger }
 // Dropped returns how many lines were lost: the queue was full, the output failed, or the Log was closed.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
-// Fault returns the last failure of a write to the output; nil: none failed, so lines are lost only because the output is too slow.
+// Fault returns why the output did not take the last lines that were lost; nil: it is too slow, or no line was lost.
 func (l *Log) Fault() error {
 	if fault := l.fault.Load(); fault != nil {
 		return *fault

@@ -114,6 +114,22 @@ func TestLossesAreToldOnceThereIsRoom(t *testing.T) {
 	}
 }
 
+// A write that failed long ago explains no later loss.
+func TestAFaultExplainsOnlyItsOwnLosses(t *testing.T) {
+	l := &Log{config: LogConfig{Writer: &sink{faults: []int{0}}, Now: fixedNow, Level: slog.LevelInfo}}
+	w := &lineWriter{log: l}
+	l.waiting.add([]byte("{}\n"))
+	if w.drain(nil); l.Fault() == nil {
+		t.Error("a write failed, and that is not told")
+	}
+	for range maxLines + 1 { // the output does not take them
+		_, _ = eventWriter{l}.Write([]byte("{}\n"))
+	}
+	if fault := l.Fault(); l.Dropped() != 2 || fault != nil {
+		t.Errorf("%d lost, at last because the output is too slow: %v", l.Dropped(), fault)
+	}
+}
+
 // A line that was torn is never followed by another on the same line, even if ending it fails.
 func TestNoLineBehindATornOne(t *testing.T) {
 	disk := &sink{faults: []int{10, 0}} // in the first line, and at its end

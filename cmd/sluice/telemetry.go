@@ -87,7 +87,7 @@ func logState(log *telemetry.Log) error {
 	case fault != nil:
 		return fmt.Errorf("%d lines were lost since the start; a write failed: %w", n, files.Pathless(fault))
 	}
-	return fmt.Errorf("%d lines were lost since the start, because the output is too slow", n)
+	return fmt.Errorf("%d lines were lost since the start; the output is too slow", n)
 }
 
 // usualLine is more bytes than most log lines have.
