@@ -22,6 +22,8 @@ func TestRecordHasTheErrorInsideAnAnswer(t *testing.T) {
 		"first":            {streamType, errorEvent(500), 500, "ModelUnavailable"},
 		"after content":    {streamType, text + errorEvent(503), 503, "ModelUnavailable"},
 		"without a status": {streamType, "event:error\ndata:{\"code\":\"X\"}\n\n", 500, "X"},
+		"no error status":  {streamType, errorEvent(200), 500, "ModelUnavailable"},
+		"no status":        {streamType, errorEvent(777), 500, "ModelUnavailable"},
 		"to wait":          {streamType, errorEvent(429), 429, "ModelUnavailable"},
 		"whole":            {"application/json", `{"code":"InternalError","message":"m"}`, 500, "InternalError"},
 		"no word":          {"application/json", `{"code":"say this","message":"m"}`, 500, ""},

@@ -229,10 +229,10 @@ func (r *Reading) Counts() bool {
 }
 
 // InnerStatus returns the HTTP status of the error inside a successful answer, in a frame of a stream or in the body; 0: none. An error
-// without a status counts as 500, and the failure of a task as none.
+// without a status of HTTP's errors counts as 500, and the failure of a task as none.
 func (r *Reading) InnerStatus() int {
 	switch {
-	case r.Failed && r.ErrorStatus >= 400:
+	case r.Failed && r.ErrorStatus >= 400 && r.ErrorStatus < 600:
 		return r.ErrorStatus
 	case r.Failed && r.TaskStatus != "FAILED":
 		return 500
