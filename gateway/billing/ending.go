@@ -116,10 +116,10 @@ func (e *Ending) measure(c *limit.Charge, p *Pricing) (flag string) {
 	complete := e.complete()
 	_, images := read.Images()
 	switch known := Tells(read, true, e.Pictures); { // no images in a text answer is not a usage
-	case known && complete:
+	case known && complete && !e.lacks():
 		p.charge(c, e.used(p))
 		return telemetry.FlagExact
-	case complete && e.Governed:
+	case complete && e.Governed && !known:
 		e.chargeHeld(c, p)
 	case !complete && !known && read.Frames == 0:
 		return telemetry.FlagUnknown // cut before any content
@@ -133,8 +133,23 @@ func (e *Ending) measure(c *limit.Charge, p *Pricing) (flag string) {
 	return telemetry.FlagEstimated
 }
 
-// guess charges a text whose end was not seen: what was seen, or an estimate from the bytes, but no more than was held of the estimate. If
-// the estimate was cut to what was held, its kinds are unknown.
+// lacks reports whether the usage in the answer to a text counts only the input or only the output. A total without either counts as
+// output, and an answer that a form reads may have no output. A task's end is charged by its usage alone, so its stream is, too.
+func (e *Ending) lacks() bool {
+	u := &e.Reading.Usage
+	_, tokens := u.Tokens()
+	images, _ := e.Reading.Images()
+	if !tokens || !e.Text || e.Embeds || e.Pictures || images > 0 || e.Creates || e.Claimed {
+		return false
+	}
+	input, output := counted(u)
+	n, _ := u.Get(meter.OutputTokens)
+	total, _ := u.Get(meter.TotalTokens)
+	return !input && total <= n || !output && !e.Governed
+}
+
+// guess charges a text whose usage or end was not seen: what was seen, or an estimate from the bytes, but no more than was held of the
+// estimate. If the estimate was cut to what was held, its kinds are unknown.
 func (e *Ending) guess(c *limit.Charge, p *Pricing) {
 	p.charge(c, e.used(p))
 	seen := *c
@@ -164,13 +179,15 @@ func (e *Ending) chargeHeld(c *limit.Charge, p *Pricing) {
 	}
 }
 
-// estimate is the usage in the answer, with estimates from the bytes for what it does not say.
+// estimate is the usage in the answer, with estimates from the bytes for what it does not say. The output that a cut answer says may be
+// less than it had.
 func (e *Ending) estimate(p *Pricing) price.Usage {
 	used := e.used(p)
-	if _, known := e.Reading.Usage.Get(meter.InputTokens); !known {
-		used.Input = e.Input
+	input, output := counted(&e.Reading.Usage)
+	if !input {
+		used.Input = max(used.Input, e.Input)
 	}
-	if !e.Embeds {
+	if !e.Embeds && !(output && e.complete()) {
 		used.Output = max(used.Output, int64(e.Reading.TextBytes)/4, 1)
 	}
 	return used

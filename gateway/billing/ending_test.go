@@ -30,6 +30,7 @@ func TestEndings(t *testing.T) {
 		made    = `{"output":{%s"choices":[{"finish_reason":"stop","message":{"content":[{"image":"https://pictures/1"}]}}]},` +
 			`"usage":{"image_count":1}}`
 	)
+	counts := func(usage string) string { return strings.TrimSuffix(silent, "}") + `,"usage":` + usage + "}" }
 	text := Ending{Status: 200, Reached: true, Whole: true, Clean: true, Text: true, Held: limit.Amounts{1, 100, 0, 1000}, Input: 20}
 	cut := text
 	cut.Whole, cut.Clean = false, false
@@ -73,6 +74,33 @@ func TestEndings(t *testing.T) {
 		{"a 503 that is cut", with(cut, status(503)), refused[:9], telemetry.FlagUnknown, limit.Amounts{}, ""},
 		{"a refusal that is cut", with(cut, status(429)), refused[:9], telemetry.FlagRefused, limit.Amounts{1}, ""},
 		{"a forwarded path", with(text, func(e *Ending) { e.Forwarded = true }), said, telemetry.FlagExact, limit.Amounts{1}, ""},
+
+		{"an answer that does not count its input", text, counts(`{"output_tokens":7}`), telemetry.FlagEstimated,
+			limit.Amounts{1, 27, 0, 34}, "input 20 output 7"},
+		{"one whose input is no number", text, counts(`{"input_tokens":-1,"output_tokens":7,"total_tokens":7}`), telemetry.FlagEstimated,
+			limit.Amounts{1, 27, 0, 34}, "input 20 output 7"},
+		{"one whose input its total tells", text, counts(`{"input_tokens":null,"output_tokens":7,"total_tokens":57}`), telemetry.FlagExact,
+			limit.Amounts{1, 57, 0, 64}, "input 50 output 7"},
+		{"one that counts of its input only what a cache had", text, counts(`{"output_tokens":7,"cached_tokens":50}`),
+			telemetry.FlagEstimated, limit.Amounts{1, 57, 0, 64}, "cached 50 output 7"},
+		{"one whose input is more than was held", with(text, func(e *Ending) { e.Held = limit.Amounts{1, 15, 0, 1000} }),
+			counts(`{"output_tokens":7}`), telemetry.FlagEstimated, limit.Amounts{1, 15, 0, 34}, ""},
+		{"one that does not count its output", text, counts(`{"input_tokens":7}`), telemetry.FlagEstimated, limit.Amounts{1, 17, 0, 27},
+			"input 7 output 10"},
+		{"one whose output its total tells", text, counts(`{"input_tokens":7,"total_tokens":9}`), telemetry.FlagExact,
+			limit.Amounts{1, 9, 0, 11}, "input 7 output 2"},
+		{"a total alone", text, counts(`{"total_tokens":9}`), telemetry.FlagExact, limit.Amounts{1, 9, 0, 18}, "output 9"},
+		{"an embedding that counts its input alone", with(text, func(e *Ending) { e.Embeds = true }), counts(`{"input_tokens":7}`),
+			telemetry.FlagExact, limit.Amounts{1, 7, 0, 7}, "input 7"},
+		{"a stream that does not count its input", text, counts(`{"output_tokens":7}`) + "\n\n", telemetry.FlagEstimated,
+			limit.Amounts{1, 27, 0, 34}, "input 20 output 7"},
+		{"a form's answer that does not count its input", with(text, func(e *Ending) { e.Governed = true }),
+			counts(`{"output_tokens":7}`), telemetry.FlagEstimated, limit.Amounts{1, 27, 0, 34}, "input 20 output 7"},
+		{"a form's answer that counts no output, and may have none", with(text, func(e *Ending) { e.Governed = true }),
+			counts(`{"input_tokens":7}`), telemetry.FlagExact, limit.Amounts{1, 7, 0, 7}, "input 7"},
+		{"a stream that is cut, whose input its total tells", cut,
+			strings.Replace(counts(`{"output_tokens":7,"total_tokens":57}`), `"stop"`, `"null"`, 1) + "\n\n", telemetry.FlagEstimated,
+			limit.Amounts{1, 60, 0, 70}, "input 50 output 10"},
 
 		{"an embedding", with(text, func(e *Ending) { e.Embeds = true }), said, telemetry.FlagExact, limit.Amounts{1, 10, 0, 10}, "input 10"},
 		{"a form's answer without usage", with(text, func(e *Ending) { e.Governed = true }), silent, telemetry.FlagEstimated,

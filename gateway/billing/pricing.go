@@ -81,7 +81,21 @@ func UsageOf(r *meter.Reading, text bool, size string) (used price.Usage) {
 	for _, part := range parts {
 		*part.count, _ = u.Get(part.of)
 	}
+	if _, known := u.Get(meter.InputTokens); !known {
+		used.Input = max(used.Cached+used.CacheCreation, used.ImageInput+used.VideoInput+used.AudioInput)
+		if input, _ := counted(u); input {
+			used.Input = used.Total - used.Output
+		}
+	}
 	return used
+}
+
+// counted reports of which tokens a usage has the number: their own, or what the total has beyond that of the others.
+func counted(u *meter.Usage) (input, output bool) {
+	in, input := u.Get(meter.InputTokens)
+	out, output := u.Get(meter.OutputTokens)
+	total, _ := u.Get(meter.TotalTokens)
+	return input || out > 0 && total > out, output || total > in
 }
 
 // mostContradictions bounds the models whose contradictions are logged: clients may send any name.
