@@ -50,7 +50,7 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 		joined, _ := c.withDirectory(ctx, io.Discard)
 		for _, warning := range c.warnings {
 			if strings.HasPrefix(warning, settings.Prefix+"UPSTREAM_PROXY: ") {
-				_, _ = fmt.Fprintln(p.stdout, "warning: "+warning)
+				_, _ = fmt.Fprintln(p.stdout, "warning: "+admin.Printable(warning))
 			}
 		}
 		return c.connect(ctx, p, joined)
@@ -75,7 +75,7 @@ func (command checkCommand) Run(ctx context.Context, p program) error {
 		writeTeams(&text, c.teams)
 	}
 	for _, warning := range c.warnings {
-		text.WriteString("# warning: " + strings.ReplaceAll(warning, "\n", "; ") + "\n")
+		text.WriteString("# warning: " + admin.Printable(strings.ReplaceAll(warning, "\n", "; ")) + "\n")
 	}
 	if _, failed := io.WriteString(p.stdout, text.String()); failed != nil {
 		return errors.Join(err, failed)

@@ -117,21 +117,22 @@ func TestTheTeamsThatLoseForwardedPathsAreNamed(t *testing.T) {
 	}
 }
 
-// With Redis, check names the models that were used and have no price today, and no others.
+// With Redis, check names the models that were used and have no price today, and no others. Clients name models as they like, but no name
+// becomes a setting.
 func TestCheckNamesTheModelsWithoutAPrice(t *testing.T) {
 	_, upstream := newService(t, simulator.Config{})
 	file := write(t, someTeams+"currency: CNY\nprices: [{model: llm-plus, input_per_million: 1}, {model: \"llm-*\", from: 9999-12-31, "+
 		"input_per_million: 1}]\n")
 	environ := with("SLUICE_UPSTREAM_URL="+upstream.URL+"/api/v1", "SLUICE_TEAMS_FILE="+file, "SLUICE_REDIS_URL="+startRedis(t).url())
 	h := serving(t, upstream.URL, environ[len(environ)-2:]...)
-	for _, model := range []string{"llm-max", "llm-plus", "unknown"} {
+	for _, model := range []string{"llm-max", "llm-plus", `unknown\nSLUICE_UPSTREAM_URL=http://other\u001b[31m`} {
 		if _, text, err := ask(newClient(t), "http://"+h.public, textURL, strings.Replace(demoText, "llm-plus", model, 1)); err != nil {
 			t.Fatal(text, err)
 		}
 	}
 	h.stop()
 	got := command(t.Context(), environ, "check")
-	const want = "# warning: used in the last 30 days, and without a price: llm-max, unknown\n"
+	const want = "# warning: used in the last 30 days, and without a price: llm-max, unknown\\nSLUICE_UPSTREAM_URL=http://other\\x1b[31m\n"
 	if !strings.Contains(got.stdout, want) {
 		t.Errorf("%s\nwant %s", got.stdout, want)
 	}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +11,9 @@ import (
 	"sluice/policy/limit"
 	"sluice/policy/teams"
 )
+
+// mostUnpriced bounds the models that Unpriced names: clients may send any name.
+const mostUnpriced = 20
 
 // Unpriced warns of models that were used in the last 30 days and have no price today of what they used, if the file mentions money.
 // Requests without a model, and those that the service refused, need no price.
@@ -43,7 +47,11 @@ func Unpriced(ctx context.Context, ledger interface {
 	if len(models) == 0 {
 		return nil
 	}
-	return []string{"used in the last 30 days, and without a price: " + strings.Join(slices.Sorted(maps.Keys(models)), ", ")}
+	names, more := slices.Sorted(maps.Keys(models)), ""
+	if n := len(names) - mostUnpriced; n > 0 {
+		names, more = names[:mostUnpriced], fmt.Sprintf(" and %d more", n)
+	}
+	return []string{"used in the last 30 days, and without a price: " + strings.Join(names, ", ") + more}
 }
 
 // namesMoney reports whether a file has prices, a currency or a quota of spend. Without any of them no model needs a price.

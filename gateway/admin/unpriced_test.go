@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,24 @@ func TestUnpricedModelsAreToldWhereMoneyIsNamed(t *testing.T) {
 		got := strings.Join(admin.Unpriced(t.Context(), usedModels{"llm-plus", "llm-max"}, file, time.Now()), "\n")
 		if (got != "") != (want != "") || !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %q, want %q", doc, got, want)
+		}
+	}
+}
+
+// Clients name models as they like: only the first are listed.
+func TestUnpricedModelsAreListedInPart(t *testing.T) {
+	file, err := teams.Parse([]byte("currency: CNY\nteams: [{id: search}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used usedModels
+	for i := range 23 {
+		used = append(used, fmt.Sprintf("m-%02d", i))
+	}
+	for n, want := range map[int]string{20: "m-18, m-19", 21: "m-19 and 1 more", 23: "m-19 and 3 more"} {
+		got := admin.Unpriced(t.Context(), used[:n], file, time.Now())
+		if len(got) != 1 || !strings.HasSuffix(got[0], want) {
+			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
 }
