@@ -175,7 +175,8 @@ func (f *Filter) ofOutcome(l *fields) bool {
 	return (f.Status == 0 || f.Status == l.status || f.Status == hidden) &&
 		(f.Rule == "" || slices.Contains(l.rules, f.Rule)) &&
 		(f.Refusal == "" || f.Refusal == l.refusal || f.Refusal == AnyRefusal && Refused(l.refusal) ||
-			f.Refusal == NoRefusal && l.refusal == "" || f.Refusal == RefusedOrFailed && (Refused(l.refusal) || l.failed()) || strings.HasPrefix(l.refusal, f.Refusal+"/"))
+			f.Refusal == NoRefusal && l.refusal == "" || f.Refusal == RefusedOrFailed && (Refused(l.refusal) || l.failed()) ||
+			strings.HasPrefix(l.refusal, f.Refusal+"/"))
 }
 
 func (l *fields) failed() bool { return Failed(l.refusal, l.status, l.inner) }

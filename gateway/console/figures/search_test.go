@@ -66,8 +66,8 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	found, err := s.figures.Search(t.Context(), operator, "request-")
-	if titles := names(found, func(f Found) string { return f.Title }); err != nil || !strings.Contains(titles, " gen 200 → 500 InternalError ") ||
-		!strings.HasSuffix(titles, " llm-max 429 admit/quota") {
+	if titles := names(found, func(f Found) string { return f.Title }); err != nil ||
+		!strings.Contains(titles, " gen 200 → 500 InternalError ") || !strings.HasSuffix(titles, " llm-max 429 admit/quota") {
 		t.Errorf("%s, %v", titles, err)
 	}
 	s.claim("shop", "task-of-shop", false)

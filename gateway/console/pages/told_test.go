@@ -125,7 +125,8 @@ func TestAnErrorInsideAStreamIsTold(t *testing.T) {
 					statuses = append(statuses, textOf(n))
 				}
 			}
-			if got := strings.Join(statuses, " → "); !strings.HasPrefix(tt.list, got) || strings.Contains(tt.list, "→") != strings.Contains(got, "→") {
+			if got := strings.Join(statuses, " → "); !strings.HasPrefix(tt.list, got) ||
+				strings.Contains(tt.list, "→") != strings.Contains(got, "→") {
 				t.Errorf("%s of %q has the statuses %s", path, tt.list, got)
 			}
 		}
