@@ -276,19 +276,25 @@ func (w *reply) endFront(r *http.Request, p any) any {
 	return p
 }
 
-// judge notes the error with which a front ends an answer that began as a success, before it is written, and names it in the header if that
-// has not left.
-func (w *reply) judge(r *conversation.Refusal) {
-	s := w.state
+// judge notes the error with which a front ends an answer that began as a success, before it is written. Unless it is inside the answer,
+// judge names it in the header.
+func (w *reply) judge(r *conversation.Refusal, inside bool) {
+	s, h := w.state, w.Header()
 	s.exchange.Said = r.Told
-	if w.alone && !r.Told && !s.exchange.Whole { // else the connection's next request waits while the rest is read
-		w.Header()["Connection"] = closing
-	}
-	if refused := refusal.Inside(r, s.service.live.pool.Cover); refused != nil {
+	refused := refusal.Inside(r, s.service.live.pool.Cover)
+	if refused != nil {
 		s.Refusal, s.Reason = cmp.Or(s.Refusal, refused.Name), refused.Shown()
-		w.Header()["Sluice-Refusal"] = []string{refused.Name}
 	}
-	s.values.SetRetry(r.Status, account.Patience(r.Code), w.Header())
+	if inside {
+		return
+	}
+	if refused != nil {
+		h["Sluice-Refusal"] = []string{refused.Name}
+	}
+	if w.alone && !r.Told && !s.exchange.Whole { // else the connection's next request waits while the rest is read
+		h["Connection"] = closing
+	}
+	s.values.SetRetry(r.Status, account.Patience(r.Code), h)
 }
 
 // final sets whether a client of OpenAI's interface is asked not to repeat the request, because a repeat would fail or pay again.

@@ -214,7 +214,7 @@ type firstRun struct {
 	outcomes  stores.Outcomes
 	call      *onceCall
 	outcome   cache.Outcome
-	kept      keptAnswer
+	kept      wire.Kept
 	isOutcome bool // the kept answer is the outcome
 }
 
@@ -240,13 +240,13 @@ func (f *firstRun) run(next handler, w *reply, r *http.Request, s *requestState)
 
 // decide sets the outcome. Without a status the request may run again.
 func (f *firstRun) decide(w *reply, s *requestState) {
-	whole := w.Header().Get("Content-Length") == strconv.Itoa(len(f.kept.bytes)) // only the client missed the end of it
+	whole := w.Header().Get("Content-Length") == strconv.Itoa(len(f.kept.Bytes)) // only the client missed the end of it
 	switch {
 	case !f.isOutcome && !s.mayHaveRun():
-	case f.kept.over:
+	case f.kept.Over:
 		f.loseAnswer(s, "is too long to be kept")
 	case f.isOutcome || s.claimed && whole:
-		f.outcome.Status, f.outcome.Answer, f.outcome.Header = s.Status, bytes.Clone(f.kept.bytes), map[string]string{}
+		f.outcome.Status, f.outcome.Answer, f.outcome.Header = s.Status, bytes.Clone(f.kept.Bytes), map[string]string{}
 		for _, header := range wire.ReplayNames {
 			if value := w.Header().Get(header); value != "" {
 				f.outcome.Header[header] = value

@@ -23,7 +23,7 @@ type reply struct {
 	state    *requestState
 	bounds   *clientBounds
 	front    *dialect.Writer // turns the answer into the client's dialect, below this writer; nil: the answer keeps the service's form
-	kept     *keptAnswer     // keeps what is written; nil: nothing is kept
+	kept     *wire.Kept      // keeps what is written; nil: nothing is kept
 	alone    bool            // no other request shares the connection: HTTP/1
 	closes   bool            // the connection ends with this answer, if it is alone
 	wrote    bool            // the header has left
@@ -108,7 +108,7 @@ func (w *reply) Write(p []byte) (int, error) {
 
 func (w *reply) write(p []byte, now time.Time) (int, error) {
 	if w.kept != nil {
-		w.kept.keep(p)
+		w.kept.Keep(p)
 	}
 	w.extendDeadline(now)
 	pass := w.ResponseWriter.Write
@@ -201,23 +201,6 @@ func (a answer) writeAt(w *reply, now time.Time) error {
 	w.header(a.status, now)
 	_, _ = w.write(a.body, now) // the Record notes that the client left
 	return nil
-}
-
-// mostKept is the length of the longest answer that is kept for repeats, in bytes.
-const mostKept = 1 << 20
-
-// keptAnswer keeps what is written of an answer, and drops all of it once it is too long.
-type keptAnswer struct {
-	bytes []byte
-	over  bool // it was too long
-}
-
-func (k *keptAnswer) keep(p []byte) {
-	if k.over = k.over || len(k.bytes)+len(p) > mostKept; k.over {
-		k.bytes = nil
-		return
-	}
-	k.bytes = append(k.bytes, p...)
 }
 
 // writeRefusal writes every answer of Sluice's own: an error body in the service's form, with the request id that clients

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -54,18 +53,6 @@ func TestCallIsLeftToTheCollector(t *testing.T) {
 		change(c)
 		if c.end(); c.state.ID == "" {
 			t.Errorf("the memory is used again after %s", about)
-		}
-	}
-}
-
-// The kept part of an answer is bounded while it arrives; an answer that is too long is not kept at all.
-func TestNothingIsKeptOfTooMuch(t *testing.T) {
-	var kept keptAnswer
-	piece := bytes.Repeat([]byte("x"), 32<<10)
-	for n := range 400 << 20 / len(piece) {
-		kept.keep(piece)
-		if fits := (n+1)*len(piece) <= mostKept; fits == kept.over || cap(kept.bytes) > 2*mostKept || !fits && kept.bytes != nil {
-			t.Fatalf("%d bytes are kept of %d", cap(kept.bytes), (n+1)*len(piece))
 		}
 	}
 }

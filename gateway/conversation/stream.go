@@ -9,8 +9,8 @@ import (
 // has; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a time
 // and must not be copied.
 type Stream struct {
-	// Judge sees the error that ends a stream after its beginning, before the dialect, and may change it; nil: nobody does.
-	Judge func(*Refusal)
+	// Judge sees the error that ends a stream after its beginning, before the dialect, and may change it; nil: nobody does. inside is true.
+	Judge func(r *Refusal, inside bool)
 
 	dialect  Dialect
 	usage    Usage // of the whole stream so far
@@ -197,7 +197,7 @@ func (s *Stream) fail(dst []byte, r *Refusal) ([]byte, error) {
 		return dst, r
 	}
 	if s.Judge != nil {
-		s.Judge(r)
+		s.Judge(r, true)
 	}
 	return s.dialect.Fail(dst, r), nil
 }

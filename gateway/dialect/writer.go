@@ -36,9 +36,9 @@ type Writer struct {
 	Final bool
 	// Counted reports whether the service has counted work, which a repeat after its error would pay again; nil: it has not.
 	Counted func() bool
-	// Judge sees the error in place of a success, or at the end of its stream, before it is written, and may change it; nil: it is written as
-	// it is.
-	Judge func(*conversation.Refusal)
+	// Judge sees the error in place of a success, or inside it as the end of its stream, before it is written, and may change it; nil: it is
+	// written as it is.
+	Judge func(r *conversation.Refusal, inside bool)
 	// Memory is the budget for an answer of more than 4 MiB that is no stream; nil: there is always memory.
 	Memory Memory
 	// Whole translates an answer that is no chat; nil: others translate it, or it is in the client's form already.
@@ -230,7 +230,7 @@ func (w *Writer) refuse(err error) error {
 		refusal = &conversation.Refusal{Status: http.StatusInternalServerError, Message: "The gateway failed."}
 	}
 	if w.Judge != nil && w.status < http.StatusBadRequest {
-		w.Judge(refusal)
+		w.Judge(refusal, false)
 	}
 	if refusal.Param == "" {
 		refusal.Param = w.param

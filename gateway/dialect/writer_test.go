@@ -162,15 +162,15 @@ func TestNothingFollowsTheErrorOfAStream(t *testing.T) {
 		begun := strings.HasPrefix(frame, wordFrame)
 		w, under := chatting(t)
 		w.form.Ping = "event: ping\n\n"
-		heard := false
-		w.Judge = func(r *conversation.Refusal) { heard = r.Told }
+		heard, within := false, false
+		w.Judge = func(r *conversation.Refusal, inside bool) { heard, within = r.Told, inside }
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(http.StatusOK)
 		_, first := w.Write([]byte(frame))
 		answer, flushed := under.Body.String(), under.Flushed
 		_, second := w.Write([]byte(wordFrame))
 		if !errors.Is(first, ErrAnswered) || !errors.Is(second, ErrAnswered) || Ping(w) != nil || w.End() != nil || !flushed ||
-			under.Body.String() != answer || !Answered(w) || heard != told || strings.Contains(answer, "word") != begun ||
+			under.Body.String() != answer || !Answered(w) || heard != told || within != begun || strings.Contains(answer, "word") != begun ||
 			!strings.Contains(answer, `"error"`) || (under.Header().Get("X-Should-Retry") == "") != (told || begun) {
 			t.Errorf("%q: %v, %v, flushed %t, told %t, %v %s", frame, first, second, flushed, heard, under.Header(), under.Body)
 		}

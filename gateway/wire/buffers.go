@@ -209,3 +209,21 @@ func NewStreamBuffers() httputil.BufferPool {
 
 func (p *streamBuffers) Get() []byte  { return p.pool.Get().(*[streamBuffer]byte)[:] }
 func (p *streamBuffers) Put(b []byte) { p.pool.Put((*[streamBuffer]byte)(b)) }
+
+// mostKept is the length of the longest answer that is kept for repeats, in bytes.
+const mostKept = 1 << 20
+
+// Kept keeps what is written of an answer, and drops all of it once it is too long.
+type Kept struct {
+	Bytes []byte
+	Over  bool // it was too long
+}
+
+// Keep keeps the next piece.
+func (k *Kept) Keep(p []byte) {
+	if k.Over = k.Over || len(k.Bytes)+len(p) > mostKept; k.Over {
+		k.Bytes = nil
+		return
+	}
+	k.Bytes = append(k.Bytes, p...)
+}

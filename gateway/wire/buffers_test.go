@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -145,5 +146,17 @@ func TestBodiesOfManySizes(t *testing.T) {
 	t.Logf("%d MB above idle with new memory, %d MB with buffers", fresh>>20, lent>>20)
 	if lent > fresh*2 {
 		t.Errorf("buffers take %d MB, new memory %d MB", lent>>20, fresh>>20)
+	}
+}
+
+// The kept part of an answer is bounded while it arrives; an answer that is too long is not kept at all.
+func TestNothingIsKeptOfTooMuch(t *testing.T) {
+	var kept Kept
+	piece := bytes.Repeat([]byte("x"), 32<<10)
+	for n := range 400 << 20 / len(piece) {
+		kept.Keep(piece)
+		if fits := (n+1)*len(piece) <= mostKept; fits == kept.Over || cap(kept.Bytes) > 2*mostKept || !fits && kept.Bytes != nil {
+			t.Fatalf("%d bytes are kept of %d", cap(kept.Bytes), (n+1)*len(piece))
+		}
 	}
 }
