@@ -107,8 +107,13 @@ func TestWhatARaiseMayNotBe(t *testing.T) {
 			t.Errorf("%s: %s", body, a.body)
 		}
 	}
+	a := w.expect(operator, "POST /teams/search/raises", `{"unit":"images","period":"day","amount":"1","reason":"x"}`,
+		http.StatusBadRequest, "invalid amount")
+	var p Document
+	if a.into(t, &p); p.Text != "not a number" || p.Allowed != "a number such as 0.3" {
+		t.Errorf("%s", a.body)
+	}
 	for _, body := range []string{
-		`{"unit":"images","period":"day","amount":"1","reason":"x"}`,
 		`{"unit":"images","period":"day","amount":1,"until":"tomorrow","reason":"x"}`, `{"amount":1,"AMOUNT":2}`,
 	} {
 		w.expect(operator, "POST /teams/search/raises", body, http.StatusBadRequest, "invalid body")

@@ -203,7 +203,9 @@ func TestUsageOverHTTP(t *testing.T) {
 		`{"unit":"tokens","delta":1e400,"reason":"x"}`:      "invalid delta",
 		`{"unit":"spend","delta":1e-10,"reason":"x"}`:       "invalid delta",
 		`{"unit":"spend","delta":1e999999999,"reason":"x"}`: "invalid delta",
-		`{"unit":"tokens","delta":"1 or 2","reason":"x"}`:   "invalid body",
+		`{"unit":"tokens","delta":"1 or 2","reason":"x"}`:   "invalid delta",
+		`{"unit":"spend","delta":"0.5","reason":"x"}`:       "invalid delta",
+		`{"unit":"spend","delta":null,"reason":"x"}`:        "invalid delta",
 		`{"unit":"tokens","delta":1,"reason":"x","team":1}`: "invalid body",
 	} {
 		w.expect(operator, "POST /teams/ads/adjust", body, http.StatusBadRequest, want)

@@ -199,8 +199,8 @@ func (a *api) adjust(c *call) error {
 	if err := c.into(&o); err != nil {
 		return err
 	}
-	if o.Delta != nil && o.Delta.Kind() != '0' {
-		return errBody
+	if err := isNumber("delta", o.Delta); err != nil {
+		return err
 	}
 	done, err := a.Registry.Adjust(c.r.Context(), c.who.By(c.r.RemoteAddr, o.Reason), id,
 		Correction{Unit: o.Unit, Delta: o.Delta.String(), Day: o.Day, Account: o.Account})
@@ -209,6 +209,14 @@ func (a *api) adjust(c *call) error {
 	}
 	number := func(n int64) json.Number { return json.Number(a.Currency().Money.Written(o.Unit, n)) }
 	return c.write(http.StatusOK, AdjustedUse{o.Unit, number(done.DayBefore), number(done.Day), number(done.MonthBefore), number(done.Month)})
+}
+
+// isNumber checks that a member of the body, if it is there, is a number.
+func isNumber(member string, value jsontext.Value) error {
+	if value != nil && value.Kind() != '0' {
+		return invalid(member, "not a number", "a number such as 0.3")
+	}
+	return nil
 }
 
 // RaiseOrder is the body of a raise.
@@ -237,8 +245,8 @@ func addRaise(a *api, c *call) error {
 	if err := c.into(&o); err != nil {
 		return err
 	}
-	if o.Amount != nil && o.Amount.Kind() != '0' {
-		return errBody
+	if err := isNumber("amount", o.Amount); err != nil {
+		return err
 	}
 	order := teams.RaiseOrder{Unit: o.Unit, Period: o.Period, Amount: o.Amount.String(), Until: o.Until}
 	made, err := a.Registry.Raises.Add(c.r.Context(), c.who.By(c.r.RemoteAddr, o.Reason), id, order)
