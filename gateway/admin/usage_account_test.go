@@ -96,3 +96,25 @@ func TestFocusNamesAccounts(t *testing.T) {
 		}
 	}
 }
+
+// Rows may be beyond what a limit counts: sums and comparisons have all of them.
+func TestSumsHaveLargeRows(t *testing.T) {
+	report := NewUsageReport(unit.Currency{Word: "IDR"}, "2026-11-21", "2026-11-22", []limit.Row{
+		{Team: "ads", Day: 20261121, Model: "m", Endpoint: "text", Used: limit.Amounts{3, 3 * unit.Most, 0, 12_000_000_000_000_000}},
+		{Team: "ads", Day: 20261122, Model: "m", Endpoint: "text", Used: limit.Amounts{1, 1, 0, 1_000_000_000}},
+	}, false)
+	var table bytes.Buffer
+	if err := report.WriteTable(&table, ByModel); err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Join(strings.Fields(table.String()), " ")
+	for _, want := range []string{"in all tokens 27021597764222974 0 (0.0%)", "in all spend IDR 12000001 0 (0.0%)"} {
+		if !strings.Contains(words, want) {
+			t.Errorf("%s\nlacks %s", table.String(), want)
+		}
+	}
+	uses, err := report.Uses()
+	if err != nil || len(uses) != 2 || uses[0].Used[limit.Spend] != 12_000_000_000_000_000 {
+		t.Errorf("%+v, %v", uses, err)
+	}
+}

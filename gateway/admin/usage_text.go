@@ -187,7 +187,7 @@ func (s *usageSums) add(m unit.Money, r *UsageRow) {
 
 // amountOf is an amount that the report wrote.
 func amountOf(m unit.Money, of unit.Name, number json.Number) int64 {
-	n, _ := m.Read(of, number.String())
+	n, _ := m.ReadSum(of, number.String())
 	return n
 }
 

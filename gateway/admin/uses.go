@@ -80,7 +80,7 @@ func (r *UsageRow) ofRow(o *UsageRow) bool {
 // addAmount adds a number of a unit, and reports whether it is one.
 func (u *UsageReport) addAmount(to *limit.Amounts, of unit.Name, number json.Number) bool {
 	i := unit.Index(of)
-	n, ok := u.Money.Read(of, number.String())
+	n, ok := u.Money.ReadSum(of, number.String())
 	if ok = ok && i >= 0; ok {
 		to[i] += n
 	}

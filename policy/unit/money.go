@@ -93,11 +93,17 @@ func (m Money) Written(name Name, n int64) string {
 // numbers in JSON. It reports false for anything else: a fraction of a unit, or of money's last decimal, or a number
 // too large to be counted exactly.
 func (m Money) Read(name Name, text string) (n int64, ok bool) {
+	n, ok = m.ReadSum(name, text)
+	return n, ok && isCounted(n)
+}
+
+// ReadSum is Read for what was used, which may be beyond what a limit counts.
+func (m Money) ReadSum(name Name, text string) (n int64, ok bool) {
 	places := m.Decimals(name)
 	if places == 0 && strings.ContainsAny(text, "eE") {
 		return 0, false
 	}
-	return Decimal(text, places)
+	return decimal(text, places)
 }
 
 // InWhole is an amount as logs and traces show it: money in units of the currency.
@@ -132,6 +138,14 @@ var decimalForm = regexp.MustCompile(`^([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0
 // float is exactly 0.1, and reports false for a part of the last place and beyond ±Most. Its time grows only with the text,
 // whatever the exponent.
 func Decimal(text string, decimals int) (n int64, ok bool) {
+	n, ok = decimal(text, decimals)
+	return n, ok && isCounted(n)
+}
+
+func isCounted(n int64) bool { return n >= -Most && n <= Most }
+
+// decimal is Decimal for all numbers of 64 bits.
+func decimal(text string, decimals int) (n int64, ok bool) {
 	parts := decimalForm.FindStringSubmatch(text)
 	if parts == nil || parts[2]+parts[3] == "" {
 		return 0, false
@@ -143,21 +157,21 @@ func Decimal(text string, decimals int) (n int64, ok bool) {
 	exponent := 0
 	if parts[4] != "" {
 		var err error
-		if exponent, err = strconv.Atoi(parts[4]); err != nil || exponent > len(text)+len(mostDigits) || exponent < -len(text)-decimals {
+		if exponent, err = strconv.Atoi(parts[4]); err != nil || exponent > len(text)+mostDigits || exponent < -len(text)-decimals {
 			return 0, false // the text has too few digits to compensate for it
 		}
 	}
 	short := strings.TrimRight(digits, "0")
 	zeros := exponent + decimals - len(parts[3]) + len(digits) - len(short)
-	if zeros < 0 || len(short)+zeros > len(mostDigits) {
+	if zeros < 0 || len(short)+zeros > mostDigits {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(parts[1]+short+strings.Repeat("0", zeros), 10, 64)
-	return n, err == nil && n >= -Most && n <= Most
+	return n, err == nil
 }
 
-// mostDigits are the digits of Most.
-var mostDigits = strconv.FormatInt(Most, 10)
+// mostDigits bounds the digits of a number.
+const mostDigits = len("9223372036854775807")
 
 func power(places int) int64 {
 	n := int64(1)

@@ -28,6 +28,14 @@ func TestAmountsAreWrittenInBothParts(t *testing.T) {
 			t.Errorf("tokens are written as money: %s", got)
 		}
 	}
+	for _, n := range []int64{unit.Most + 1, -3 * unit.Most, 1<<63 - 1} { // rows of the ledger may be beyond Most
+		if got, ok := unit.Nanos.ReadSum("spend", unit.Nanos.Written("spend", n)); !ok || got != n {
+			t.Errorf("a sum of %d is read as %d", n, got)
+		}
+	}
+	if n, ok := unit.Nanos.ReadSum("spend", "9223372037"); ok {
+		t.Errorf("a sum beyond 64 bits is read as %d", n)
+	}
 	for _, text := range []string{"0.0000001", "9007199255", "1e-7"} {
 		if n, ok := unit.Micros.Read("spend", text); ok {
 			t.Errorf("%s was read as %d", text, n)
