@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/policy/limit"
+	"sluice/policy/unit"
 )
 
 // add adds a line. It returns a fault and the index of the faulty column, or "".
@@ -34,7 +35,7 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 		return fault, column
 	}
 	counted := r.quantity < 0 && r.tokens < 0 || quantity.plus(images) != (number{})
-	amount, fault := r.amountOf(line, counted, span.Money.Digits())
+	amount, fault := r.amountOf(line, counted, span.Money)
 	if fault != "" {
 		return fault, r.amount
 	}
@@ -49,7 +50,10 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 			item.Kind, quantity = imageKind, images
 		}
 	}
-	if !r.addSum(item, tally{quantity, amount}) || !ok {
+	switch r.money += max(amount.whole, -amount.whole); {
+	case r.money > 2*mostSum:
+		return "the sum of the bill is beyond what can be counted", r.amount
+	case !r.addSum(item, tally{quantity, amount}) || !ok:
 		return "the sum of its model and kind on that day is beyond what can be counted", r.amount
 	}
 	return "", 0
@@ -57,7 +61,7 @@ func (r *reader) add(line []string, span Span) (fault string, column int) {
 
 // amountOf is the money of a line. A line without an amount costs 0 if it also has no quantity; otherwise it is a
 // fault, because its cost is unknown.
-func (r *reader) amountOf(line []string, counted bool, digits int) (amount number, fault string) {
+func (r *reader) amountOf(line []string, counted bool, money unit.Money) (amount number, fault string) {
 	text := line[r.amount]
 	if strings.TrimSpace(text) == "" {
 		if !counted {
@@ -68,12 +72,14 @@ func (r *reader) amountOf(line []string, counted bool, digits int) (amount numbe
 				"%q, pattern: %q}]",
 			text, r.m.Amount.Name, text)
 	}
-	amount, ok := readNumber(text, 1, digits)
+	amount, ok := readNumber(text, 1, money.Digits())
 	if !ok {
-		return amount, fmt.Sprintf("given %q; allowed: an amount of money", text)
+		return amount, fmt.Sprintf("given %q; allowed: an amount of money, at most %s", text, money.Written(unit.NameSpend, mostSum))
 	}
 	return amount, ""
 }
+
+const aQuantity = "given %q; allowed: a quantity, at most %d"
 
 // quantitiesOf are a line's tokens or pictures; if the bill has separate columns for them, its tokens and its
 // pictures.
@@ -90,7 +96,7 @@ func (r *reader) quantitiesOf(line []string) (quantity, images number, fault str
 	}{{&quantity, r.tokens}, {&images, r.images}} {
 		n, ok := readNumber(line[of.column], 1, 0)
 		if !ok {
-			return quantity, images, fmt.Sprintf("given %q; allowed: a quantity", line[of.column]), of.column
+			return quantity, images, fmt.Sprintf(aQuantity, line[of.column], int64(mostSum)), of.column
 		}
 		*of.n = n
 	}
@@ -125,7 +131,7 @@ func (r *reader) quantityOf(line []string) (n number, fault string, column int) 
 	}
 	n, ok := readNumber(line[r.quantity], factor, 0)
 	if !ok {
-		return n, fmt.Sprintf("given %q; allowed: a quantity", line[r.quantity]), r.quantity
+		return n, fmt.Sprintf(aQuantity, line[r.quantity], int64(mostSum)), r.quantity
 	}
 	return n, "", 0
 }

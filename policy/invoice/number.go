@@ -4,8 +4,6 @@ import (
 	"math/big"
 	"regexp"
 	"strings"
-
-	"sluice/policy/unit"
 )
 
 // number is exact: whole units, billionths of one, and a fraction for further digits. The zero number is 0.
@@ -47,7 +45,7 @@ func (n number) rounded() int64 {
 var numberForm = regexp.MustCompile(`^-?[0-9]{0,30}(\.[0-9]{0,30})?([eE][-+]?[0-9]{1,2})?$`)
 
 // readNumber reads a number times a factor, in units with that many decimals. It reports false for text that is not a
-// number, and for one that the ledger could not count exactly.
+// number, and for one beyond mostSum.
 func readNumber(text string, factor int64, digits int) (n number, ok bool) {
 	text = strings.TrimSpace(text)
 	if n, ok := plain(text, factor, digits); ok {
@@ -67,7 +65,7 @@ func readNumber(text string, factor int64, digits int) (n number, ok bool) {
 		n.finer = rest
 	}
 	n.whole = whole.Int64()
-	return n, whole.IsInt64() && max(n.whole, -n.whole) <= unit.Most
+	return n, whole.IsInt64() && max(n.whole, -n.whole) <= mostSum
 }
 
 // plain reads the form of nearly all numbers: few digits, maybe with a point, and without an exponent.
@@ -101,9 +99,10 @@ func plain(text string, factor int64, digits int) (n number, ok bool) {
 // shift moves a number's point by some digits to the right, or by at most nine to the left.
 func shift(value int64, by int) (n number, ok bool) {
 	for ; by > 0; by-- {
-		if value *= 10; max(value, -value) > unit.Most {
+		if max(value, -value) > mostSum/10 {
 			return n, false
 		}
+		value *= 10
 	}
 	part := int64(billion)
 	for ; by < 0; by++ {

@@ -51,7 +51,7 @@ func (s *Sums) Days() (first, last int) {
 	return first, last
 }
 
-// Bounds on the words of a bill that are kept, and on a sum.
+// Bounds on the words of a bill that are kept, and on a line and the sum of an item. A bill has at most twice the latter.
 const (
 	mostWords    = 10_000
 	mostAccounts = 100
@@ -116,6 +116,7 @@ type reader struct {
 	first, last                                        time.Time         // of the bill, also of lines that are not compared
 	accounts                                           map[string]bool   // of the bill
 	named                                              bool              // some line names its account
+	money                                              int64             // of all lines, without signs
 	left                                               [leftOuts]int     // lines that are not compared, by reason
 }
 
