@@ -134,16 +134,22 @@ func times(a, b, c int64) int64 {
 	return mulDiv(a, b, c-1, c)
 }
 
-// mulDiv is (a × b + more) ÷ c, rounded down, at most what can be counted exactly.
-func mulDiv(a, b, more, c int64) int64 {
-	hi, lo := bits.Mul64(uint64(bounded(a)), uint64(bounded(b)))
+// mulDiv is product for any a and b, at most what can be counted exactly.
+func mulDiv(a, b, more, c int64) int64 { return bounded(product(bounded(a), bounded(b), more, c)) }
+
+// mostAmount bounds the amount of a sum's line: those of all lines can be added up.
+const mostAmount = unit.Most << 8
+
+// product is (a × b + more) ÷ c, rounded down, at most mostAmount.
+func product(a, b, more, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	lo, carry := bits.Add64(lo, uint64(more), 0)
 	hi += carry
 	if hi >= uint64(c) {
-		return unit.Most
+		return mostAmount
 	}
 	n, _ := bits.Div64(hi, lo, uint64(c))
-	return int64(min(n, unit.Most))
+	return int64(min(n, mostAmount))
 }
 
 // mulMod is the remainder of a × b ÷ c.

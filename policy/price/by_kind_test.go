@@ -29,6 +29,8 @@ func TestBillsAddUpByKind(t *testing.T) {
 	}
 	typical := price.Usage{Input: 5_000_000, Cached: 3_000_000, Output: 1_200_000, Thinking: 900_000}
 	odd := price.Price{Rates: rates(map[price.Kind]int64{price.Input: 333_333})}
+	idr := price.Price{Rates: rates(map[price.Kind]int64{price.Input: 40_000_000_000_000})}
+	large := price.Usage{Input: 100_000_000}
 	for _, tt := range []struct {
 		name  string
 		sum   price.Sum
@@ -47,6 +49,7 @@ func TestBillsAddUpByKind(t *testing.T) {
 		{"what costs nothing", of(price.Price{}, price.Usage{Input: 7, Images: 2}), "input 7 at 0: 0, image 2 at 0: 0", 7},
 		{"sizes", of(sized, price.Usage{Images: 1, Size: "4K"}, price.Usage{Images: 2, Pixels: 1 << 20}, price.Usage{Images: 1, Size: "4k"}),
 			"image 1048576 2 at 140000000: 280000000, image 4K 2 at 500000000: 1000000000", 17},
+		{"more than a limit counts", of(idr, large, large, large), "input 300000000 at 40000000000000: 12000000000000000", 7},
 	} {
 		kinds := tt.sum.ByKind()
 		if got := lines(kinds); got != tt.want || len(kinds) != tt.bytes {
@@ -92,7 +95,7 @@ func FuzzReadByKind(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		kinds := price.ReadByKind(text)
 		for l := range kinds.Lines() {
-			if l.Kind >= price.Unknown || l.Quantity < 0 || l.Amount < 0 || l.Quantity > unit.Most || l.Amount > unit.Most || l.Rate < price.Mixed {
+			if l.Kind >= price.Unknown || l.Quantity < 0 || l.Amount < 0 || l.Quantity > unit.Most || l.Amount > unit.Most<<8 || l.Rate < price.Mixed {
 				t.Fatalf("%+v", l)
 			}
 		}

@@ -123,18 +123,18 @@ func partOf(l *Line) part {
 // rounds reports whether amounts of the rate may have been rounded up.
 func (p *part) rounds() bool { return p.kind.per() > 1 && p.zeros < 6 }
 
-// amount is what the line costs.
+// amount is what the line costs. It may be more than a limit counts: the row of the ledger goes on, too.
 func (p *part) amount() int64 {
 	zeros := p.zeros
 	switch {
 	case p.zeros == anyRate:
 		return p.rest
 	case p.rounds():
-		return mulDiv(p.quantity, p.rate, p.rest, powers[6-p.zeros])
+		return product(p.quantity, p.rate, p.rest, powers[6-p.zeros])
 	case p.kind.per() > 1:
 		zeros -= 6
 	}
-	return mulDiv(mulDiv(p.quantity, p.rate, 0, 1), powers[zeros], 0, 1)
+	return product(product(p.quantity, p.rate, 0, 1), powers[zeros], 0, 1)
 }
 
 // join adds another line of the same kind and size.
