@@ -102,20 +102,6 @@ func takeRated(ctx context.Context, r *Store, h *limit.Hold, v limit.Verdict) (l
 	return v, nil
 }
 
-// restoring makes a call about a team's accounts. If the accounts that this process knows are lost, it restores them and repeats the
-// call.
-func (r *Store) restoring(ctx context.Context, team string, do func() error) (err error) {
-	for range 3 { // other replicas restore too, each with its epoch
-		if err = do(); !errors.Is(err, ErrNotDone) {
-			return err
-		}
-		if err := r.Restore(ctx, team, Loss{}); err != nil {
-			return fmt.Errorf("%w: %w", ErrNotDone, err)
-		}
-	}
-	return err
-}
-
 // admit places a hold by admit.lua.
 func (r *Store) admit(ctx context.Context, h *limit.Hold, l *Loan, known version) (s versionedState, err error) {
 	if !h.Amounts.Valid() {

@@ -41,9 +41,8 @@ type teamKeys struct {
 
 func keysOf(team string) *teamKeys {
 	p := schema + "{" + team + "}:"
-	k := &teamKeys{quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:", rates: p + "rate:"}
-	k.id = team
-	k.key, k.openKey = k.quota, k.open
+	k := &teamKeys{quota: p + "quota", open: p + "open", aside: p + "aside", hold: p + "hold:", ledger: p + "use:", id: team}
+	k.key, k.openKey, k.rates = k.quota, k.open, p+"rate:"
 	return k
 }
 

@@ -120,7 +120,7 @@ func TestALeaseOfALostHoldIsRestored(t *testing.T) {
 	}
 }
 
-// A hold that Redis lacks, although its accounts are not known to be lost, is extended by another call: until that is known, or the hold is.
+// A hold that Redis lacks, although its accounts are not known to be lost, is extended by another call, until its replica gives it up.
 func TestAHoldThatRedisLacksIsNotExtended(t *testing.T) {
 	r, _ := newTaskReplicas(t)
 	held := r.place(r.own, "task")
@@ -136,4 +136,108 @@ func TestAHoldThatRedisLacksIsNotExtended(t *testing.T) {
 	if err := r.own.Extend(t.Context(), held, time.Hour); err != nil {
 		t.Errorf("its replica, which has given it up: %v", err)
 	}
+}
+
+// Redis is back with an older copy, in which the lease of a task has ended that was extended since. A replica that has just started comes
+// first, so the task expires. It is open again when its own replica restores, whichever replica restores before, and what each replica knows
+// to be used counts once.
+func TestATaskThatExpiredInAnOlderCopyIsOpenAgain(t *testing.T) {
+	for name, late := range map[string]bool{"its replica restores": false, "its replica restores late": true} {
+		for _, first := range []string{"own", "other"} {
+			t.Run(name+", first "+first, func(t *testing.T) {
+				r, copied := newTaskReplicas(t)
+				free := limittest.Team(t, "quotas: {images: {day: 100}}") // its terms without open tasks: the same accounts
+				use := func(id string, images int64) {
+					h := hold(id, free, limit.Amounts{limit.Requests: 1, limit.Images: images})
+					h.Lease = time.Minute
+					v, _, err := r.own.Place(t.Context(), &h, &Loan{})
+					r.must(err)
+					done, err := r.own.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: free, Amounts: h.Amounts})
+					if !done || err != nil {
+						t.Fatal(done, err)
+					}
+				}
+				use("before", 3)
+				held := r.place(r.own, "task")
+				back := copied()
+				r.must(r.own.Extend(t.Context(), held, 25*time.Hour))
+				use("since", 20)
+				_, err := r.other.Look(t.Context(), r.team)
+				r.must(err)
+				r.clock.Move(15 * time.Minute)
+				back()
+				fresh := New(r.own.client)
+				fresh.Clock, fresh.Now, fresh.Peer = r.clock.Micros, r.clock.Now, Peer{ID: "c", Alive: func() int64 { return 3 }}
+				r.must(fresh.Restore(t.Context(), r.team.ID, Loss{Listed: true}))
+				_, err = fresh.Sweep(t.Context(), r.team.ID, 100)
+				r.must(err)
+				r.stands("swept", 7, 0, 0)
+				order := []*Store{r.own, r.other}
+				if first == "other" {
+					order = []*Store{r.other, r.own}
+				}
+				r.restore(order[0])
+				if late {
+					r.clock.Move(3 * time.Second)
+				}
+				r.restore(order[1])
+				want := int64(23)
+				if late && first == "other" { // it may have expired since the others restored: then that is in what was charged since
+					want -= 4
+				}
+				r.stands("restored", want, 4, 1)
+				r.clock.Move(12 * time.Minute)
+				r.sweep()
+				r.stands("later", want, 4, 1)
+				if r.place(r.other, "second") != nil {
+					t.Error("a second task is admitted beside the first")
+				}
+				done, err := r.own.Settle(t.Context(), &limit.Charge{Held: held, Team: r.team, Amounts: limit.Amounts{limit.Images: 2}})
+				if !done || err != nil {
+					t.Error(done, err)
+				}
+				r.stands("settled", want+2, 0, 0)
+				if want == 23 {
+					r.rows(held.Day, map[string]int64{"llm-max@": 5, "restored@": 20})
+				}
+			})
+		}
+	}
+}
+
+// Many holds are restored by several calls. What one of the last takes back stays taken back, and is not missing in what is used.
+func TestManyHoldsThatExpiredInAnOlderCopyAreOpenAgain(t *testing.T) {
+	r, copied := newTaskReplicas(t)
+	many := limittest.Team(t, "quotas: {images: {day: 10000}}")
+	place := func(n int) *limit.Held {
+		h := hold(id(n), many, limit.Amounts{limit.Requests: 1, limit.Images: 1})
+		h.Lease = 11 * time.Minute
+		v, _, err := r.own.Place(t.Context(), &h, &Loan{})
+		r.must(err)
+		return v.Held
+	}
+	var open []*limit.Held
+	for n := range 2*restoreBatch + 1 {
+		open = append(open, place(n))
+	}
+	back := copied()
+	for _, h := range open {
+		r.must(r.own.Extend(t.Context(), h, 25*time.Hour))
+	}
+	for n := range 500 {
+		h := place(1000 + n)
+		_, err := r.own.Settle(t.Context(), &limit.Charge{Held: h, Team: many, Amounts: h.Amounts})
+		r.must(err)
+	}
+	r.clock.Move(15 * time.Minute)
+	back()
+	fresh := New(r.own.client)
+	fresh.Clock, fresh.Now, fresh.Peer = r.clock.Micros, r.clock.Now, Peer{ID: "c", Alive: func() int64 { return 2 }}
+	r.must(fresh.Restore(t.Context(), r.team.ID, Loss{Listed: true}))
+	_, err := fresh.Sweep(t.Context(), r.team.ID, 1000)
+	r.must(err)
+	r.stands("swept", int64(len(open)), 0, 0)
+	r.restore(r.own)
+	r.stands("restored", 500, int64(len(open)), 0)
+	r.rows(open[0].Day, map[string]int64{"llm-max@": 0, "restored@": 500})
 }

@@ -40,6 +40,7 @@ type own struct {
 func newOwn() *own {
 	return &own{
 		restoring: semaphore.NewWeighted(1), used: map[int]limit.Amounts{}, inner: map[scopeDay]limit.Amounts{}, holds: map[string]ownHold{},
+		ended: [3]map[string]othersTask{{}},
 	}
 }
 

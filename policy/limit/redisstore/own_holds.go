@@ -60,9 +60,6 @@ func (o *own) settled(h *limit.Held) {
 	if !mine && !h.Task || mine && len(o.ended[0]) >= endedMost {
 		return
 	}
-	if o.ended[0] == nil {
-		o.ended[0] = map[string]othersTask{}
-	}
 	o.ended[0][h.ID] = !mine
 }
 
@@ -95,5 +92,5 @@ func (o *own) swept(ended []string) {
 	for _, id := range ended {
 		delete(o.holds, id)
 	}
-	o.ended = [3]map[string]othersTask{nil, o.ended[0], o.ended[1]}
+	o.ended = [3]map[string]othersTask{{}, o.ended[0], o.ended[1]}
 }

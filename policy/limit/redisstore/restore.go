@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,10 +95,28 @@ func (r *Store) Restore(ctx context.Context, team string, m Loss) error {
 	return nil
 }
 
+// restoring makes a call about a team's accounts. If the accounts that this process knows are lost, it restores them and repeats the
+// call.
+func (r *Store) restoring(ctx context.Context, team string, do func() error) (err error) {
+	for range 3 { // other replicas restore too, each with its epoch
+		if err = do(); !errors.Is(err, ErrNotDone) {
+			return err
+		}
+		if err := r.Restore(ctx, team, Loss{}); err != nil {
+			return fmt.Errorf("%w: %w", ErrNotDone, err)
+		}
+	}
+	return err
+}
+
 // make makes as many calls as the holds and the scopes need. The first restores everything else.
 func (n *restoration) make(ctx context.Context, r *Store, team string, holds []ownHold, scopes []scopeUse) (s versionedState, err error) {
+	counts := n.counts
 	for first := true; first || len(holds)+len(scopes) > 0; first = false {
-		some, uses := min(restoreBatch, len(holds)), min(restoreScopes, len(scopes))
+		some, uses := min(restoreBatch, len(holds)), 0
+		if some == len(holds) { // now no hold takes anything back any more: what it was charged too early
+			n.counts, counts, uses = counts, nil, min(restoreScopes, len(scopes))
+		}
 		n.holds, n.scopes, n.last = holds[:some], scopes[:uses], some == len(holds) && uses == len(scopes)
 		if s, err = r.restoreSome(ctx, team, n); err != nil {
 			return s, err

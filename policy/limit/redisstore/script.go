@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -201,10 +202,8 @@ func (w *wire) send(ctx context.Context, calls ...*call) {
 
 // mayChange returns why calls cannot be sent: they would write amounts of money to accounts that count in another Money.
 func (w *wire) mayChange(ctx context.Context, calls []*call) error {
-	for _, c := range calls {
-		if !c.noMoney {
-			return w.Agree(ctx)
-		}
+	if slices.ContainsFunc(calls, func(c *call) bool { return !c.noMoney }) {
+		return w.Agree(ctx)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func New(client redis.UniversalClient) *Store {
 		Names: Names{client, counts.Agree}, wire: wire{agreement: counts, client: client, Clock: func() int64 { return 0 }}, Now: time.Now,
 		known: known{teams.PerTeam[team]{First: func(id string) *team { return &team{keysOf(id), newOwn()} }}},
 	}
-	r.admissions.wire, r.Ledgers = &r.wire, Ledgers{r}
+	r.admissions.wire, r.Ledgers, r.listed.ids = &r.wire, Ledgers{r}, map[string]bool{}
 	return r
 }
 

@@ -26,9 +26,6 @@ func (l *teamList) list() []*team {
 func (l *teamList) add(ids []string, get func(id string) *team) []*team {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ids == nil {
-		l.ids = map[string]bool{}
-	}
 	for _, id := range ids {
 		if !l.ids[id] {
 			l.ids[id], l.teams = true, append(l.teams, get(id))

@@ -3,7 +3,8 @@
 -- that knows nothing receives the accounts, and creates them if there are none.
 --
 -- Use is the largest count that any replica reports, plus what was charged since. Holds are restored by their ids: existing ones stay, as
--- their replica knows them, and what any replica knows to be settled is not held, in whichever order the replicas report.
+-- their replica knows them, even if they have expired meanwhile, and what any replica knows to be settled is not held, in whichever order
+-- the replicas report.
 --
 -- An epoch is a time, later than any seen before: of two, the smaller is an older copy's.
 --
@@ -89,18 +90,39 @@ local function raise_scope(kind, day, name, reported)
   if raise(key, fields, reported) and is_late(day) then late[day] = true end
 end
 
+-- take_back opens a hold that expired in the older copy, because a replica that knew nothing came first. Until the restore is over nothing
+-- else has expired since the epoch began: the charge is in what the copy is told to have, too.
+local early = restoring(redis.call('HGET', QUOTA, 'restoring'), now)
+local function take_back(key, hold)
+  local charged, back, _, scopes = amounts_of(hold.charged), {}, scopes_of(hold)
+  for i, n in ipairs(charged) do back[i] = -n end
+  post(hold, back, hold.estimated == '1' and back or nothing())
+  hold.state, hold.estimated, hold.charged = 'held', '0', written(nothing())
+  hold_again(hold)
+  changed[key] = hold -- renew writes it
+  for i, n in ipairs(early and charged or {}) do
+    for _, period in ipairs({hold.day, hold.month}) do count(QUOTA, period .. ':' .. UNITS[i] .. ':told', -n) end
+    for kind, scope in pairs(scopes) do
+      local inner = scope.counted and scope_key(kind, hold.day)
+      if inner then
+        count_scopes(inner, hold.day)
+        count(inner, known_name(inner, scope.name, scope.own) .. '||' .. UNITS[i] .. '|told', -n)
+      end
+    end
+  end
+end
+for _, h in ipairs(A.holds) do
+  local key = TEAM .. 'hold:' .. h.id
+  local hold = h.due > now and read(key)
+  if hold and hold.state == 'expired' then take_back(key, hold) end
+end
+
 local months = {}
 for _, c in ipairs(A.used) do
   raise(QUOTA, {c.name .. ':used', c.name .. ':told'}, {c.n})
   local period = string.match(c.name, '^%d+')
   local month = string.sub(period, 1, 6)
   months[month] = math.max(months[month] or 0, #period == 8 and tonumber(period) or 0)
-end
-for _, q in ipairs(A.told) do
-  local n = tonumber(redis.call('HGET', QUOTA, q.field) or 0)
-  for i = 1, #q.at, 2 do
-    if n >= q.at[i + 1] then remember(q, q.at[i]) end
-  end
 end
 for _, s in ipairs(A.scopes) do raise_scope(s.kind, s.day, s.name, s.used) end
 for day in pairs(late) do note_late(day) end
@@ -139,6 +161,12 @@ for _, h in ipairs(A.holds) do
   end
 end
 flush()
+for _, q in ipairs(A.told) do
+  local n = tonumber(redis.call('HGET', QUOTA, q.field) or 0)
+  for i = 1, #q.at, 2 do
+    if n >= q.at[i + 1] then remember(q, q.at[i]) end
+  end
+end
 redis.call('HINCRBY', QUOTA, 'seq', 1)
 note_past()
 for _, row in ipairs(own) do
