@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -38,5 +39,41 @@ func TestALeaseIsKeptIfRedisLostTheHold(t *testing.T) {
 	}
 	if n := s.queue.waiting(); n > 0 {
 		t.Errorf("%d jobs wait for ever", n)
+	}
+}
+
+// A request that was admitted without Redis moves while a renewal reports it. Redis charges it on its new account, also if the reply is lost.
+func TestARequestMovesWhileItIsReported(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		client := limittest.RealRedis(t)
+		s, hook := newHarness(t, client, nil), &onPost{}
+		client.AddHook(hook)
+		team := limittest.Team(t, "quotas: {images: {day: 1000}}")
+		s.must("seen", team, limit.Amounts{})
+		s.back()
+		s.fault.mode.Store(away)
+		h := hold("local", team, limit.Amounts{limit.Requests: 1, limit.Images: 4})
+		h.Lease = time.Hour
+		v, err := s.Failover.Admit(s.Context(), &h)
+		if err != nil || v.Held == nil {
+			t.Fatal(v, err)
+		}
+		hook.do = func() {
+			to := h
+			to.ID, to.Account = v.Held.ID, "us"
+			if v, err := s.Move(s.Context(), v.Held, &to); err != nil || v.Held == nil {
+				t.Error(v, err)
+			}
+			s.settled()
+			if lost {
+				s.fault.mode.Store(deaf)
+			}
+		}
+		s.fault.mode.Store(well)
+		_ = s.Maintain(s.Context())
+		s.back()
+		if text := client.Get(t.Context(), "sl1:{search}:hold:local").Val(); !strings.Contains(text, " search@us ") {
+			t.Errorf("reply lost %v: Redis has %q", lost, text)
+		}
 	}
 }

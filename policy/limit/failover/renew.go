@@ -188,13 +188,13 @@ func (s *renewer) grow(b *books, r *renewal, sent time.Time, placed func(*limit.
 			delete(b.rated, of)
 		}
 	}
-	for _, run := range r.running {
+	for i, run := range r.running {
 		if run.state == inRedis { // Redis has settled it meanwhile
 			continue
 		}
 		b.happens(run.spent, heldInRedis)
 		placed(run.held, r.At.Add(run.due.Sub(sent)))
-		if longer := run.spent.due; longer.After(run.due) { // it was extended meanwhile
+		if longer := run.spent.due; longer.After(run.due) || run.held != r.Running[i].Held { // it was extended meanwhile, or moved
 			s.retain(job{extend: run.held, lease: longer.Sub(sent)})
 		}
 	}

@@ -22,7 +22,11 @@ for n, r in ipairs(A.rows) do
   own[n] = row
 end
 for _, h in ipairs(A.holds) do
-  if redis.call('EXISTS', TEAM .. 'hold:' .. h.id) == 0 then
+  local key = TEAM .. 'hold:' .. h.id
+  local hold = redis.call('EXISTS', key) == 1 and read(key)
+  if hold and hold.state == 'held' then -- an earlier call placed it, whose reply was lost: it may have moved since
+    renew(key, hold, parse(h.text), now + h.lease)
+  elseif hold == false then
     hold_again(parse(h.text))
     placed[#placed + 1] = h
   end
