@@ -189,8 +189,7 @@ func (a *accounts) atOnce(teams []string, do func(team string) error) error {
 		room <- struct{}{}
 		working.Go(func() {
 			defer func() { <-room }()
-			err := errPanicked
-			if a.fenced(func() { err = do(team) }); err != nil {
+			if err := a.guarded(func() error { return do(team) }); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				failed[team] = err

@@ -33,6 +33,13 @@ const bridgeDefault = 10 * time.Minute
 // errPanicked is the error of background work that panicked.
 var errPanicked = errors.New("it panicked")
 
+// guarded does background work whose panic is an error.
+func (c *Config) guarded(do func() error) (err error) {
+	err = errPanicked
+	c.fenced(func() { err = do() })
+	return err
+}
+
 // fenced does background work, also without a Fence.
 func (c *Config) fenced(work func()) (whole bool) {
 	if c.Fence != nil {

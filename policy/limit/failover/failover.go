@@ -151,20 +151,23 @@ func waits(settlements int) string {
 // so. Its errors are worth a log line; that Redis is away is not among them.
 func (s *Failover) Maintain(ctx context.Context) error {
 	errs := s.queue.lostError()
-	// Each step runs even if another fails: in a cluster a part of Redis may be away.
-	err := s.beat(ctx)
-	if err == nil {
+	// Each step runs even if another fails, or panics: in a cluster a part of Redis may be away.
+	err := s.guarded(func() error {
+		if err := s.beat(ctx); err != nil {
+			return err
+		}
 		s.reportMiscounted()
-		err = s.restoreAll(ctx)
-	}
+		return s.restoreAll(ctx)
+	})
 	if s.Store.MoneyFault() != nil { // nothing here may be charged, and its owner was warned
 		return errs
 	}
 	err = errors.Join(err, s.queue.retry(ctx))
 	if s.away.Load() == nil || s.Store.Cluster { // else an allowance would only shrink
-		err = errors.Join(err, s.renewer.all(ctx))
+		err = errors.Join(err, s.guarded(func() error { return s.renewer.all(ctx) }))
 	}
-	err = errors.Join(err, s.sweeper.sweep(ctx), s.checkSeeds(ctx, false))
+	err = errors.Join(err, s.guarded(func() error { return s.sweeper.sweep(ctx) }),
+		s.guarded(func() error { return s.checkSeeds(ctx, false) }))
 	if s.away.Load() != nil || errors.Is(err, limit.ErrAway) || errors.Is(err, limit.ErrBusy) {
 		return errs // Changed reports that; the owner of the connections reports that all are busy
 	}
@@ -174,7 +177,8 @@ func (s *Failover) Maintain(ctx context.Context) error {
 // Close posts what waits and gives the allowances back. Its error says what could not be posted before ctx ended.
 func (s *Failover) Close(ctx context.Context) error {
 	s.queue.drain(ctx)
-	err := errors.Join(s.renewer.leave(ctx), s.checkSeeds(ctx, true))
+	err := errors.Join(s.guarded(func() error { return s.renewer.leave(ctx) }),
+		s.guarded(func() error { return s.checkSeeds(ctx, true) }))
 	// otherwise its part is free when it counts as dead
 	_ = s.call(ctx, func(ctx context.Context) error { return redisstore.Leave(ctx, s.Store) })
 	if lost := s.queue.waiting(); lost > 0 {

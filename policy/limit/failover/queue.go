@@ -2,6 +2,7 @@ package failover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -95,7 +96,7 @@ func (q *queue) work() {
 	}
 }
 
-// next does the jobs that arrive next, and reports whether there were any: no more will arrive. What panics is kept.
+// next does the jobs that arrive next, and reports whether there were any: no more will arrive.
 func (q *queue) next(batch []job) bool {
 	batch = q.inTurn(batch)
 	defer clear(batch)
@@ -144,26 +145,37 @@ func (q *queue) gather() {
 	}
 }
 
-// do sends jobs and keeps those that failed. It returns the failures, by account.
+// do sends jobs and keeps those that failed. After a panic each is sent alone, so that one that panics again delays no other. It returns the
+// failures, by account, without the panics, which are reported and say nothing about the account.
 func (q *queue) do(ctx context.Context, batch []job) map[string]error {
-	failed, sent := map[string]error{}, false
-	defer func() {
-		for i := 0; !sent && i < len(batch); i++ { // it panicked; Redis may have them
-			if batch[i].tried.IsZero() {
-				batch[i].tried = time.Now()
-			}
-			q.retain(batch[i])
-		}
-	}()
-	errs := q.send(ctx, batch)
-	sent = true
+	errs, whole := q.try(ctx, batch)
+	for i := 0; !whole && i < len(batch) && !q.whole(errs[max(i-1, 0)]); i++ {
+		alone, _ := q.try(ctx, batch[i:i+1])
+		errs[i] = alone[0]
+	}
+	failed := map[string]error{}
 	for i, err := range errs {
 		if err != nil {
-			failed[batch[i].key().account] = err
 			q.retain(batch[i])
+		}
+		if err != nil && !errors.Is(err, errPanicked) {
+			failed[batch[i].key().account] = err
 		}
 	}
 	return failed
+}
+
+// try sends jobs, and returns the result of each, and whether there was no panic: after one, Redis may have any of them.
+func (q *queue) try(ctx context.Context, batch []job) (errs []error, whole bool) {
+	if whole = q.fence(func() { errs = q.send(ctx, batch) }); whole {
+		return errs, true
+	}
+	for i := range batch {
+		if batch[i].tried.IsZero() {
+			batch[i].tried = time.Now()
+		}
+	}
+	return slices.Repeat([]error{errPanicked}, len(batch)), false
 }
 
 // retain keeps a job until Redis takes it. If too many are kept, the oldest is given up.
