@@ -76,3 +76,43 @@ func TestAHangIsWaitedForOnce(t *testing.T) {
 	}
 	hangs.on.Store(false)
 }
+
+// A request that moves to an account with quotas and rates waits for one call, too.
+func TestAMoveWaitsForAHangOnce(t *testing.T) {
+	file, err := teams.Parse([]byte("teams:\n  - {id: search, quotas: {images: {day: 1000}}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, hangs := newHarness(t, limittest.FakeRedis(t), func(c *Config) { c.Timeout = 30 * time.Millisecond }), new(hanging)
+	s.client.AddHook(hangs)
+	on := func(n int, at string) *limit.Hold {
+		h := hold(id(n), file.List[0], limit.Amounts{limit.Requests: 1, limit.Images: 1})
+		h.Lease = time.Hour
+		a := account(at, 1000, 0)
+		a.Limits = []teams.AccountLimit{{Rates: []teams.Rate{{Unit: "requests", Per: time.Second, PerText: "1s", Limit: 100, Burst: 100}}}}
+		h.Account, h.Outside = at, new(limit.Outsides).For(file, a, h.Model)
+		return &h
+	}
+	for n := range 20 { // so that the accounts have allowances
+		for i, at := range []string{"eu", "us"} {
+			if v, err := s.Failover.Admit(s.Context(), on(100+2*n+i, at)); err != nil || v.Held == nil {
+				t.Fatal(v, err)
+			}
+		}
+	}
+	s.clock.Move(renewEvery)
+	s.back()
+	v, err := s.Failover.Admit(s.Context(), on(0, "eu"))
+	if err != nil || v.Held == nil {
+		t.Fatal(v, err)
+	}
+	hangs.on.Store(true)
+	defer hangs.on.Store(false)
+	moved, err := s.Move(s.Context(), v.Held, on(0, "us"))
+	if err != nil || moved.Held == nil || moved.Held.Account != "us" || !moved.Held.Shared {
+		t.Errorf("%+v %v", moved, err)
+	}
+	if calls := hangs.hung.Load(); calls != 1 {
+		t.Errorf("the move waited for %d calls", calls)
+	}
+}

@@ -20,14 +20,15 @@ func (s *Failover) Move(ctx context.Context, from *limit.Held, to *limit.Hold) (
 	}
 	m.To.Uncounted(s.seeds.without)
 	var placed *limit.Held
+	var waited error // why Redis did not place it
 	if m.Place != nil {
-		v, err := s.placeMoved(ctx, m)
+		v, failed, err := s.placeMoved(ctx, m)
 		if v.Held == nil || err != nil {
 			return v, err
 		}
-		placed = v.Held
+		placed, waited = v.Held, failed
 	}
-	fault, wait, shared, err := s.moveRates(ctx, m)
+	fault, wait, shared, err := s.moveRates(ctx, m, waited)
 	if wait > 0 || err != nil {
 		if placed != nil {
 			s.SettleLater(m.To.Release(placed))
@@ -56,8 +57,8 @@ func (s *Failover) Move(ctx context.Context, from *limit.Held, to *limit.Hold) (
 	return limit.Verdict{Held: moved}, nil
 }
 
-// placeMoved places a moving hold in the quotas of its new account.
-func (s *Failover) placeMoved(ctx context.Context, m *limit.Move) (limit.Verdict, error) {
+// placeMoved places a moving hold in the quotas of its new account. failed is the error of Redis, without which an allowance may be spent.
+func (s *Failover) placeMoved(ctx context.Context, m *limit.Move) (v limit.Verdict, failed, err error) {
 	t := new(attempt)
 	s.begin(t, m.Place)
 	s.lend(t)
@@ -70,18 +71,22 @@ func (s *Failover) placeMoved(ctx context.Context, m *limit.Move) (limit.Verdict
 		call.end()
 		s.observe(t.Err)
 	}
-	v, err := s.answer(ctx, t)
-	if v.Held == nil && err == nil {
+	failed = t.Err
+	if v, err = s.answer(ctx, t); v.Held == nil && err == nil {
 		v = m.Refused(v)
 	}
-	return v, err
+	return v, failed, err
 }
 
 // moveRates takes a moving hold from the rates of its new account, and gives back to those of the old one. shared: it
-// used this process's share of them, because Redis is away.
-func (s *Failover) moveRates(ctx context.Context, m *limit.Move) (fault teams.Rate, wait time.Duration, shared bool, err error) {
+// used this process's share of them, because Redis is away. After a call that failed because Redis as a whole is away it makes no other.
+func (s *Failover) moveRates(ctx context.Context, m *limit.Move, failed error) (fault teams.Rate, wait time.Duration, shared bool, err error) {
 	if len(m.To.Rated())+len(m.From.Outside) == 0 {
 		return fault, 0, false, nil
+	}
+	if s.whole(failed) {
+		fault, wait = s.rates.Move(m)
+		return fault, wait, true, nil
 	}
 	call := timedFrom(ctx, s.Timeout)
 	defer call.end()
