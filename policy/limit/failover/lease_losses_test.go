@@ -42,7 +42,7 @@ func TestALeaseIsKeptIfRedisLostTheHold(t *testing.T) {
 	}
 }
 
-// A request that was admitted without Redis moves while a renewal reports it. Redis charges it on its new account, also if the reply is lost.
+// A request that was admitted without Redis moves while a renewal reports it. Redis has its new account, also if the reply is lost.
 func TestARequestMovesWhileItIsReported(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		client := limittest.RealRedis(t)

@@ -79,12 +79,12 @@ func (s *Failover) placeMoved(ctx context.Context, m *limit.Move) (v limit.Verdi
 }
 
 // moveRates takes a moving hold from the rates of its new account, and gives back to those of the old one. shared: it
-// used this process's share of them, because Redis is away. After a call that failed because Redis as a whole is away it makes no other.
-func (s *Failover) moveRates(ctx context.Context, m *limit.Move, failed error) (fault teams.Rate, wait time.Duration, shared bool, err error) {
+// used this process's share of them, because Redis is away. If why, the error of an earlier call, says that, it makes none.
+func (s *Failover) moveRates(ctx context.Context, m *limit.Move, why error) (fault teams.Rate, wait time.Duration, shared bool, err error) {
 	if len(m.To.Rated())+len(m.From.Outside) == 0 {
 		return fault, 0, false, nil
 	}
-	if s.whole(failed) {
+	if s.whole(why) {
 		fault, wait = s.rates.Move(m)
 		return fault, wait, true, nil
 	}

@@ -145,8 +145,8 @@ func (q *queue) gather() {
 	}
 }
 
-// do sends jobs and keeps those that failed. After a panic each is sent alone, so that one that panics again delays no other. It returns the
-// failures, by account, without the panics, which are reported and say nothing about the account.
+// do sends jobs and keeps those that failed. After a panic each is sent alone, so that one that panics again delays no other. It returns
+// the failures, by account, without the panics, which are reported and say nothing about the account.
 func (q *queue) do(ctx context.Context, batch []job) map[string]error {
 	errs, whole := q.try(ctx, batch)
 	for i := 0; !whole && i < len(batch) && !q.whole(errs[max(i-1, 0)]); i++ {
@@ -154,12 +154,13 @@ func (q *queue) do(ctx context.Context, batch []job) map[string]error {
 		errs[i] = alone[0]
 	}
 	failed := map[string]error{}
-	for i, err := range errs {
+	for i, j := range batch {
+		err := errs[i]
 		if err != nil {
-			q.retain(batch[i])
+			q.retain(j)
 		}
 		if err != nil && !errors.Is(err, errPanicked) {
-			failed[batch[i].key().account] = err
+			failed[j.key().account] = err
 		}
 	}
 	return failed

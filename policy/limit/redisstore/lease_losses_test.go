@@ -139,8 +139,8 @@ func TestAHoldThatRedisLacksIsNotExtended(t *testing.T) {
 }
 
 // Redis is back with an older copy, in which the lease of a task has ended that was extended since. A replica that has just started comes
-// first, so the task expires. It is open again when its own replica restores, whichever replica restores before, and what each replica knows
-// to be used counts once.
+// first, so the task expires. It is open again when its own replica restores, whichever replica restores before, and what each knows to be
+// used counts once.
 func TestATaskThatExpiredInAnOlderCopyIsOpenAgain(t *testing.T) {
 	for name, late := range map[string]bool{"its replica restores": false, "its replica restores late": true} {
 		for _, first := range []string{"own", "other"} {

@@ -89,7 +89,7 @@ func renewalCall(r *Store, n *Renewal) *call {
 		Holds   []holdArgs      `json:"holds"`
 	}{
 		t.version().args(), r.Peer.ID, n.Call, r.Peer.Lease.Microseconds(), n.Alive, t.wired(n.Team, "").args, ratedArgs(t, n.Team, n.Rated),
-		[]asideArgs{}, []holdArgs{},
+		make([]asideArgs, 0, len(n.Rows)), make([]holdArgs, 0, len(n.Running)),
 	}
 	for _, row := range n.Rows {
 		args.Rows = append(args.Rows, asideArgs{strconv.Itoa(row.Day), row.Keep, row.Want})
