@@ -173,7 +173,8 @@ func TestFrontTasksShowNoSecret(t *testing.T) {
 		t.Cleanup(service.Close)
 		p.address = service.URL
 	})
-	for path, got := range map[string]reading{frontImages: h.ask("POST", frontImages, frontPicture), frontTasks: h.ask("GET", frontTasks+"t1", "")} {
+	made, shown := h.ask("POST", frontImages, frontPicture), h.ask("GET", frontTasks+"t1", "")
+	for path, got := range map[string]reading{frontImages: made, frontTasks: shown} {
 		if strings.Contains(got.body, upstreamKey) || strings.Contains(got.body, "127.0.0.1") || !strings.Contains(got.body, "bad key ***") {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
