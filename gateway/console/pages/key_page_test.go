@@ -3,9 +3,13 @@ package pages_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"sluice/gateway/console/access"
 	"sluice/gateway/console/pages"
@@ -146,6 +150,52 @@ func TestTheStartOfAKeyThatDoesNotWork(t *testing.T) {
 			t.Errorf("%s: %d %s", key, w.Code, text)
 		}
 	}
+}
+
+// TestTheStartOfAKeyThatIsRemovedMeanwhile waits for no request any more, also in a browser that connects again. It is not over: the page
+// would be loaded again, which has no start of such a key, or sends the form that made it.
+func TestTheStartOfAKeyThatIsRemovedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := day(12)
+		g.list = append(g.list, teamLine{ID: "many", Owner: teams.OwnerDirectory, Keys: 4})
+		deps := g.deps()
+		removed := &withoutKeys{Teams: deps.Teams}
+		deps.Teams = removed
+		h := as(pages.New(deps), operator)
+		follow := func() (events []string) {
+			r := httptest.NewRequest(http.MethodGet, "/teams/many/keys/7f3k9q2m4x00/start", http.NoBody)
+			r.Header.Set("Accept", "text/html, text/event-stream")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return strings.SplitAfter(strings.TrimSuffix(w.Body.String(), "\n\n"), "\n\n")
+		}
+		time.AfterFunc(10*time.Second, func() { removed.now.Store(true) })
+		const gone = "The key was removed: it no longer works."
+		if events := follow(); len(events) != 2 || !strings.Contains(events[0], "Waiting for the first request…") ||
+			!strings.Contains(events[1], gone) || strings.Contains(events[1], "Waiting") {
+			t.Errorf("a browser gets %q", events)
+		}
+		if events := follow(); len(events) != 1 || !strings.Contains(events[0], gone) {
+			t.Errorf("one that connects again gets %q", events)
+		}
+		if w := get(t, h, "/teams/many/keys/7f3k9q2m4x00/start"); w.Code != http.StatusNotFound {
+			t.Errorf("the page opened anew: %d", w.Code)
+		}
+	})
+}
+
+// withoutKeys are teams that lose all keys.
+type withoutKeys struct {
+	pages.Teams
+	now atomic.Bool
+}
+
+func (o *withoutKeys) Show(ctx context.Context, p access.Person, id string) (teams.Spec, error) {
+	t, err := o.Teams.Show(ctx, p, id)
+	if o.now.Load() {
+		t.Keys = nil
+	}
+	return t, err
 }
 
 // offTeams are teams whose first key is disabled.

@@ -38,7 +38,7 @@ func (s keyPages) start(r *http.Request, p access.Person) (view, error) {
 	id := r.PathValue("key")
 	v := s.startOf(r, p, &t, id)
 	switch absent := keyOf(&t, id) == nil; {
-	case absent && v.First == nil:
+	case absent && v.First == nil && (isToken(id) || !wantsLive(r)): // who follows the page has seen the key
 		return view{}, errAbsent
 	case absent && !isToken(id):
 		v.Stopped = "The key was removed: it no longer works."
