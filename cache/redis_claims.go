@@ -246,16 +246,16 @@ func (c *redisClaims) Streamed(ctx context.Context, claim *Claim, counted string
 	here := *claim
 	here.Answer.Streamed = counted
 	c.local.merge(&here)
-	write := func(ctx context.Context) error { return c.writeStreamed(ctx, &here) }
+	write := func(ctx context.Context) error { return writeStreamed(ctx, c, &here) }
 	if write(ctx) != nil {
 		c.pending.add(here.Team, write)
 	}
 }
 
 // writeStreamed writes a claim's Streamed to Redis, unless the task has ended there.
-func (c *redisClaims) writeStreamed(ctx context.Context, claim *Claim) error {
-	team, task := claim.Team, claim.Task
-	now, fields, _, err := c.ask(ctx, streamScript, team, []string{taskKey(team, task)}, "hold", claim.Hold.ID, "streamed", claim.Answer.Streamed)
+func writeStreamed(ctx context.Context, c *redisClaims, claim *Claim) error {
+	team, task, counted := claim.Team, claim.Task, claim.Answer.Streamed
+	now, fields, _, err := c.ask(ctx, streamScript, team, []string{taskKey(team, task)}, "hold", claim.Hold.ID, "streamed", counted)
 	if err != nil {
 		return err
 	}

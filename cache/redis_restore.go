@@ -145,7 +145,7 @@ func restoreOne(ctx context.Context, c *redisClaims, claim *Claim) error {
 	case claim.Final():
 		_, err = c.writeAnswer(ctx, claim, claim.Answer, claim.Body, claim.Queries)
 	case claim.Answer.Streamed != "":
-		err = c.writeStreamed(ctx, claim)
+		err = writeStreamed(ctx, c, claim)
 	}
 	return err
 }
