@@ -60,6 +60,8 @@ type Teams interface {
 
 // Raises raise quotas for a while. [console.Raises] implements it.
 type Raises interface {
+	// List MUST return the raises in force, also those that this process has not applied yet.
+	List(ctx context.Context, p access.Person, team string) ([]teams.Raise, error)
 	// Add MUST raise once for what one form orders, and return [console.ErrAgain] the next time.
 	Add(ctx context.Context, a access.Actor, team string, order teams.RaiseOrder) (teams.Raise, error)
 	End(ctx context.Context, a access.Actor, team, raise string) error

@@ -212,12 +212,20 @@ func (g *gallery) ChangeKey(ctx context.Context, _ access.Actor, team, key strin
 // galleryRaises has the raises.
 type galleryRaises struct{ *gallery }
 
+func (g galleryRaises) List(_ context.Context, p access.Person, team string) ([]teams.Raise, error) {
+	line, err := g.find(p, team)
+	if err != nil || line.Tightest == nil {
+		return nil, err
+	}
+	return raisedTeam(line.Description).Raises, nil
+}
+
 func (g galleryRaises) Add(_ context.Context, who access.Actor, team string, o teams.RaiseOrder) (teams.Raise, error) {
 	until := "the end"
 	if o.Until != nil {
 		until = o.Until.Format(time.RFC3339)
 	}
-	return teams.Raise{}, g.change(strings.Join([]string{"raise", team, string(o.Unit), string(o.Period), o.Amount, until, who.Reason}, " "))
+	return teams.Raise{ID: "5t8w1z4c7f0h"}, g.change(strings.Join([]string{"raise", team, string(o.Unit), string(o.Period), o.Amount, until, who.Reason}, " "))
 }
 
 func (g galleryRaises) End(_ context.Context, _ access.Actor, team, raise string) error {

@@ -116,10 +116,11 @@ func TestThePageAfterAChangeWaitsUntilItIsInForce(t *testing.T) {
 	deps.Settled = func(context.Context) { waited++ }
 	h := as(pages.New(deps), operator)
 	raise := url.Values{"unit": {"images"}, "period": {"day"}, "amount": {"100"}, "reason": {"launch"}}
-	if w := post(t, h, "/teams/search/raises", raise); w.Code != http.StatusSeeOther || waited != 1 {
-		t.Errorf("a raise: %d, waited %d times", w.Code, waited)
+	if w := post(t, h, "/teams/search/raises", raise); w.Code != http.StatusSeeOther || waited != 1 ||
+		w.Header().Get("Location") != "/teams/search?done=raised&raise=5t8w1z4c7f0h" {
+		t.Errorf("a raise: %d to %s, waited %d times", w.Code, w.Header().Get("Location"), waited)
 	}
-	get(t, h, "/teams/search?done=raised")
+	get(t, h, "/teams/search?done=raised&raise=5t8w1z4c7f0h")
 	g.refuse = &teams.Problem{Code: teams.CodeUnfit, Field: "amount", Text: "too little"}
 	if post(t, h, "/teams/search/raises", raise); waited != 2 { // the page shows the form again, with what is in force
 		t.Errorf("waited %d times", waited)

@@ -47,8 +47,18 @@ type teamView struct {
 }
 
 // team shows one team.
-func (s teamPages) team(r *http.Request, p access.Person) (view, error) {
-	return s.teamPage(r, p, nil)
+func (s teamPages) team(r *http.Request, p access.Person) (out view, err error) {
+	const raised = "raised"
+	var ended bool
+	var reading figures.Group
+	reading.Go(func() (err error) { out, err = s.teamPage(r, p, nil); return err })
+	if r.URL.Query().Get("done") == raised {
+		reading.Go(func() error { ended = s.hasEnded(r, p); return nil })
+	}
+	if err = reading.Wait(); ended {
+		out.undone = append(out.undone, raised)
+	}
+	return out, err
 }
 
 // readTeam reads a team and its figures concurrently. coming means that it is not in force yet.

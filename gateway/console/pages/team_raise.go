@@ -3,6 +3,8 @@ package pages
 import (
 	"cmp"
 	"net/http"
+	"net/url"
+	"slices"
 	"time"
 
 	"sluice/gateway/console/access"
@@ -31,8 +33,19 @@ func (s teamPages) raise(r *http.Request, p access.Person) (view, error) {
 		}
 		order.Until = &until
 	}
-	_, err := s.Raises.Add(r.Context(), actor(r, p), r.PathValue("team"), order)
-	return s.after(r, p, form, "raised", err)
+	team := r.PathValue("team")
+	made, err := s.Raises.Add(r.Context(), actor(r, p), team, order)
+	if err == nil {
+		return view{to: address("/teams/"+url.PathEscape(team), map[string]string{"done": "raised", "raise": made.ID})}, nil
+	}
+	return s.after(r, p, form, "", err)
+}
+
+// hasEnded reports whether the raise that the address of a team's page tells of is known to have ended.
+func (s teamPages) hasEnded(r *http.Request, p access.Person) bool {
+	id := r.URL.Query().Get("raise")
+	list, err := s.Raises.List(r.Context(), p, r.PathValue("team"))
+	return err == nil && !slices.ContainsFunc(list, func(made teams.Raise) bool { return made.ID == id || id == "" })
 }
 
 // endRaise ends a raise before its time.

@@ -23,7 +23,9 @@ func TestADoneTextFitsTheState(t *testing.T) {
 	}
 	for path, want := range map[string]bool{
 		on + "?done=enabled": true, off + "?done=enabled": false, on + "?done=disabled": false, off + "?done=disabled": true,
-		off + "?done=changed": true,
+		off + "?done=changed":                  true,
+		on + "?done=raised&raise=5t8w1z4c7f0h": true, on + "?done=raised&raise=ended0000000": false,
+		on + "?done=raised": true, "/teams/mill?done=raised": false, // by a replica of the previous version
 		"/teams/" + open.Team + "/tasks/" + open.ID + "?done=canceled":   true,
 		"/teams/" + ended.Team + "/tasks/" + ended.ID + "?done=canceled": false,
 		"/teams/mill?done=created":                                       true, "/teams/many?done=created": false,
