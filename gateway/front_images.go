@@ -280,7 +280,7 @@ func (w *reply) endFront(r *http.Request, p any) any {
 // judge names it in the header.
 func (w *reply) judge(r *conversation.Refusal, inside bool) {
 	s, h := w.state, w.Header()
-	s.exchange.Said = r.Told
+	s.exchange.Said, w.late = r.Told, s.client.Err() != nil
 	refused := refusal.Inside(r, s.service.live.pool.Cover)
 	if refused != nil {
 		s.Refusal, s.Reason = cmp.Or(s.Refusal, refused.Name), refused.Shown()

@@ -31,6 +31,7 @@ type reply struct {
 	flushes  sync.Mutex      // the proxy flushes a stream's header from another goroutine, which may be late
 	begins   bool            // nothing of the stream has been passed on yet
 	failed   error           // the first failed write: the client left or does not read
+	late     bool            // the client had left before the error of its answer
 	deadline time.Time       // the write deadline in force; zero: none. net/http removes it between requests
 
 	// The time that writes and flushes took. It is not added to the state's waited immediately: the proxy flushes the header of a
@@ -241,7 +242,7 @@ func measure(w *reply, r *http.Request, now time.Time) {
 	s.Duration, s.Service = now.Sub(s.start), s.exchange.Waited
 	s.Overhead = max(s.Duration-s.away()-w.writing, 0)
 	// A slow body's deadline also ends the request's context; its refusal was still written. A client may leave with its answer.
-	if w.failed != nil || r.Context().Err() != nil && s.Refusal == "" && !dialect.Answered(w.front) {
+	if w.failed != nil || w.late || r.Context().Err() != nil && s.Refusal == "" && !dialect.Answered(w.front) {
 		s.Status = statusClientLeft
 	}
 }

@@ -522,6 +522,8 @@ var mutations = []mutation{
 		old: "	s.values.SetRetry(r.Status, account.Patience(r.Code), h)\n", new: ""},
 	{about: "a request waits while the answer before it is read", file: "gateway/front_images.go", old: "w.alone && !r.Told && ",
 		new: "false && "},
+	{about: "an error that found no client is logged as answered", file: "gateway/front_images.go",
+		old: "r.Told, s.client.Err() != nil", new: "r.Told, false"},
 	{about: "an error inside a stream has no name", file: "gateway/conversation/stream.go", old: "		s.Judge(r, true)\n", new: ""},
 	{about: "a key that is refused inside a stream alarms nobody", file: "gateway/exchange.go",
 		old: "cmp.Or(s.UpstreamError, s.UpstreamStatus) ==", new: "s.UpstreamStatus =="},
