@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -224,45 +223,6 @@ func TestFrontStreamsThatFailLaterEndSoon(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// A client that had left before the error of its answer is logged like any other that left.
-func TestFrontErrorsThatFindNoClientAreLoggedAs499(t *testing.T) {
-	content := nativeFrame("one", "null") + nativeFrame(" two", "null")
-	for about, frames := range map[string][]string{
-		"an error": {"", errorFrame("500", "Odd")}, "an error after content": {content, errorFrame("500", "Odd")},
-		"an unreadable frame": {"", "data:{\n\n"}, "one after content": {content, "data:{\n\n"}, "content": {"", nativeFrame("one", "stop")},
-	} {
-		t.Run(about, func(t *testing.T) {
-			asked, left := make(chan struct{}), make(chan struct{})
-			h := fronted(t, func(p *plan) {
-				p.upstream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					_, _ = io.Copy(io.Discard, r.Body)
-					w.Header().Set("Content-Type", "text/event-stream")
-					_, _ = io.WriteString(w, frames[0])
-					_ = http.NewResponseController(w).Flush()
-					close(asked)
-					<-left
-					_, _ = io.WriteString(w, frames[1])
-				})
-			})
-			ctx, leave := context.WithCancel(t.Context())
-			go func() {
-				<-asked
-				time.Sleep(50 * time.Millisecond) // the first frames arrive
-				leave()
-				time.Sleep(100 * time.Millisecond) // until the gateway sees that
-				close(left)
-			}()
-			if resp, err := h.client.Do(h.request("POST", frontChats, frontStream).WithContext(ctx)); err == nil {
-				_, _ = io.Copy(io.Discard, resp.Body)
-				_ = resp.Body.Close()
-			}
-			if record := h.records.await(t, 1)[0]; record.Status != 499 {
-				t.Errorf("record %+v", record)
-			}
-		})
 	}
 }
 

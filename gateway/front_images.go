@@ -262,7 +262,7 @@ func (w *reply) endFront(r *http.Request, p any) any {
 	case p == nil:
 		w.note(w.front.End())
 	case w.failed == nil && r.Context().Err() == nil:
-		lost := refusal.Lost(w.state.fault)
+		lost := refusal.Lost(cmp.Or(w.state.Refusal, w.state.fault))
 		shown, err := w.front.Cut(&conversation.Refusal{Status: lost.Status, Code: lost.Code, Message: lost.Message})
 		if w.note(err); shown {
 			p = nil

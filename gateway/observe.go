@@ -132,7 +132,7 @@ func record(g *Gateway, w *reply, r *http.Request, s *requestState) {
 func (g *Gateway) recovered(w *reply, r *http.Request, p any) any {
 	g.deps.Logger.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("id", w.state.ID), slog.Any("panic", p),
 		slog.String("stack", string(debug.Stack())))
-	if !w.refuse(refusal.New(refusal.Panic).Say("The gateway failed; its operators can find the cause by the request id.")) {
+	if !w.refuse(refusal.Failed()) {
 		return http.ErrAbortHandler
 	}
 	return nil

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -60,5 +61,35 @@ func TestRecordHasNoNameThatAClientChose(t *testing.T) {
 		if got.status != 400 || !strings.Contains(got.body, name) || record.Reason == "" || strings.Contains(record.Reason, name) {
 			t.Errorf("%s: %d %s, the record says %q", tt.members, got.status, got.body, record.Reason)
 		}
+	}
+}
+
+// onceBroken panics at its second write.
+type onceBroken struct {
+	http.ResponseWriter
+	writes int
+}
+
+func (w *onceBroken) Write(p []byte) (int, error) {
+	if w.writes++; w.writes == 2 {
+		panic("canary")
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+func (w *onceBroken) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// A fault of the gateway inside a stream is not told as one of the service.
+func TestAFaultInsideAStreamIsTheGateways(t *testing.T) {
+	h := fronted(t, func(p *plan) {
+		p.wrap = func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(&onceBroken{ResponseWriter: w}, r) })
+		}
+	})
+	got := h.ask("POST", frontChats, frontStream)
+	const says = "The gateway failed"
+	if record := h.recordOf(t, got); got.status != 200 || !strings.Contains(got.body, says) || strings.Contains(got.body, "service's answer") ||
+		record.Refusal != "observe/panic" || !strings.HasPrefix(record.Reason, says) {
+		t.Errorf("%d %s, record %q %q", got.status, got.body, record.Refusal, record.Reason)
 	}
 }

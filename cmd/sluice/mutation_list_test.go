@@ -524,6 +524,8 @@ var mutations = []mutation{
 		new: "false && "},
 	{about: "an error that found no client is logged as answered", file: "gateway/front_images.go",
 		old: "r.Told, s.client.Err() != nil", new: "r.Told, false"},
+	{about: "a fault of the gateway inside a stream is the service's", file: "gateway/refusal/answer.go",
+		old: "	case Panic.Name:\n\t\treturn Failed()\n", new: ""},
 	{about: "an error inside a stream has no name", file: "gateway/conversation/stream.go", old: "		s.Judge(r, true)\n", new: ""},
 	{about: "a key that is refused inside a stream alarms nobody", file: "gateway/exchange.go",
 		old: "cmp.Or(s.UpstreamError, s.UpstreamStatus) ==", new: "s.UpstreamStatus =="},

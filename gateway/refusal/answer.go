@@ -66,10 +66,18 @@ func IsBroken(name string) bool {
 	return false
 }
 
-// Lost refuses an answer of the service that broke off. fault is the name of the exchange's refusal; empty: it has none.
+// Failed refuses after a fault of the gateway.
+func Failed() *Refusal {
+	return New(Panic).Say("The gateway failed; its operators can find the cause by the request id.")
+}
+
+// Lost refuses an answer that broke off. fault is the name of the request's refusal, or of the exchange's; empty: there is none.
 func Lost(fault string) *Refusal {
-	if fault == Silent.Name {
+	switch fault {
+	case Silent.Name:
 		return New(Silent).Say("The service fell silent inside its answer.")
+	case Panic.Name:
+		return Failed()
 	}
 	return New(Answer).Say("The service's answer broke off.")
 }
