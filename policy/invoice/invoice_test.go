@@ -277,7 +277,8 @@ func TestFaultsOfABillNameTheirPlace(t *testing.T) {
 		{heads + "2026-11-21 12:00,a,m,input,1,token,1\n2026-11-21 12:00,a,m,input,1,barrel,1\n",
 			`line 3, column 30: the map's units lack "barrel"`},
 		{heads + "2026-11-21 12:00,a,m,input,many,token,1\n", `line 2, column 28: given "many"; allowed: a quantity, at most 2305843009213693696`},
-		{heads + "2026-11-21 12:00,a,m,input,1,token,CNY 1\n", `line 2, column 36: given "CNY 1"; allowed: an amount of money, at most 2305843009.213693696`},
+		{heads + "2026-11-21 12:00,a,m,input,1,token,CNY 1\n",
+			`line 2, column 36: given "CNY 1"; allowed: an amount of money, at most 2305843009.213693696`},
 		{heads + "2026-11-21 12:00,a,m,input,1,token,\n", `line 2, column 36: given ""; allowed: an amount of money beside a quantity,` +
 			` 0 if it costs nothing; the map leaves such lines out by skip: [{column: "Cost", pattern: ""}]`},
 		{heads + "2026-11-21 12:00,a,m,input,1,token,1e999999999\n", `line 2, column 36: given "1e999999999"; allowed: an amount of money, at most 2305843009.213693696`},

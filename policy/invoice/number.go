@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"regexp"
 	"strings"
+
+	"sluice/policy/unit"
 )
 
 // number is exact: whole units, billionths of one, and a fraction for further digits. The zero number is 0.
@@ -13,6 +15,9 @@ type number struct {
 }
 
 const billion = 1_000_000_000
+
+// mostSum bounds a line and the sum of an item. A bill has at most twice as much money.
+const mostSum = unit.Most << 8
 
 // plus adds numbers, each of which is bounded so that the sum of a few does not overflow.
 func (n number) plus(o number) number {

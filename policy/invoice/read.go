@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"sluice/policy/price"
-	"sluice/policy/unit"
 )
 
 // Item identifies a sum.
@@ -51,11 +50,10 @@ func (s *Sums) Days() (first, last int) {
 	return first, last
 }
 
-// Bounds on the words of a bill that are kept, and on a line and the sum of an item. A bill has at most twice the latter.
+// Bounds on the words of a bill that are kept.
 const (
 	mostWords    = 10_000
 	mostAccounts = 100
-	mostSum      = unit.Most << 8
 )
 
 // Read adds up a bill. A fault of the bill names "line N, column M"; that no line can be compared is a fault, too.

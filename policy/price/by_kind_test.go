@@ -95,7 +95,8 @@ func FuzzReadByKind(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		kinds := price.ReadByKind(text)
 		for l := range kinds.Lines() {
-			if l.Kind >= price.Unknown || l.Quantity < 0 || l.Amount < 0 || l.Quantity > unit.Most || l.Amount > unit.Most<<8 || l.Rate < price.Mixed {
+			if l.Kind >= price.Unknown || l.Quantity < 0 || l.Amount < 0 || l.Quantity > unit.Most || l.Amount > unit.Most<<8 ||
+				l.Rate < price.Mixed {
 				t.Fatalf("%+v", l)
 			}
 		}
