@@ -39,9 +39,9 @@ func Unpriced(ctx context.Context, ledger interface {
 		}
 		switch p := file.Prices.For(row.Model, today.Day); {
 		case p == nil:
-			models[row.Model] = true
+			models[Printable(row.Model)] = true
 		case p.Missing(&row.Used) != "":
-			models[row.Model+" (no "+p.Missing(&row.Used)+")"] = true
+			models[Printable(row.Model)+" (no "+p.Missing(&row.Used)+")"] = true
 		}
 	}
 	if len(models) == 0 {
