@@ -80,9 +80,13 @@ func (u usageCommand) kinds() bool { return u.Kinds || u.Focus }
 
 // report reads the ledger from Redis, or from the process at the environment's admin listener.
 func (u usageCommand) report(ctx context.Context, p program) (report admin.UsageReport, s settings.Settings, err error) {
-	from, to, err := u.span(time.Now().UTC())
+	now := time.Now().UTC()
+	from, to, err := u.span(now)
 	if err != nil {
 		return report, s, badUsage{err}
+	}
+	if oldest := limit.OldestDay(now); from < oldest {
+		_, _ = fmt.Fprintf(p.stderr, "the ledger keeps %d days: the first that it has is %s\n", limit.LedgerDays, oldest)
 	}
 	s, err = settingsFor(p.environ, "REDIS_URL", "REDIS_URL_FILE", "ADMIN_LISTEN", "PROVIDER_NAME")
 	if err != nil {

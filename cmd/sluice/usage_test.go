@@ -77,6 +77,10 @@ func TestUsageAndAdjustInRedis(t *testing.T) {
 		past+",eu,tokens,7,0\n") {
 		t.Errorf("%+v", got)
 	}
+	if got := command(t.Context(), environ, "usage", "--from=2020-01-01", "--to=2020-01-02", "--csv"); got.code != exitClean ||
+		!strings.Contains(got.stderr, "the first that it has is 20") {
+		t.Errorf("days that the ledger no longer has: %+v", got)
+	}
 	audit := command(t.Context(), environ, "audit", "--json").stdout
 	if strings.Count(audit, `"what":"usage.adjust","team":"search","reason":"counted twice"`) != 5 ||
 		strings.Count(audit, `"what":"usage.adjust.refused"`) != 2 || strings.Count(audit, `"what":"usage.adjust.posted"`) != 3 ||

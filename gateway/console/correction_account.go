@@ -19,7 +19,7 @@ func (c Correction) FindAccount(ctx context.Context, team string, now time.Time,
 		return nil
 	}
 	now = now.UTC()
-	days, _ := limit.Days(now.AddDate(0, 0, 1-limit.LedgerDays).Format(limit.DayForm), now.Format(limit.DayForm))
+	days, _ := limit.Days(limit.OldestDay(now), now.Format(limit.DayForm))
 	rows, err := ledger(ctx, limit.QueryOf(team, days, limit.ScopeAccount))
 	if err != nil {
 		return teams.Away("the ledger cannot be read", err)

@@ -88,10 +88,8 @@ func readDay(q url.Values, name string, absent time.Time) (time.Time, error) {
 // daysOf lists the days from one to another.
 func daysOf(from, to time.Time) ([]int, error) {
 	first, last := from.Format(DayForm), to.Format(DayForm)
-	days, ok := Days(first, last)
-	if !ok {
-		return nil, fmt.Errorf("from: given %s, allowed a day from %s to %s", policy.Brief(first),
-			to.AddDate(0, 0, 1-LedgerDays).Format(DayForm), last)
+	if days, ok := Days(first, last); ok {
+		return days, nil
 	}
-	return days, nil
+	return nil, fmt.Errorf("from: given %s, allowed a day from %s to %s", policy.Brief(first), OldestDay(to), last)
 }

@@ -81,6 +81,9 @@ func Days(from, to string) (days []int, ok bool) {
 	return days, true
 }
 
+// OldestDay is the first day that the ledger has at a moment, as [Days] takes it.
+func OldestDay(now time.Time) string { return now.UTC().AddDate(0, 0, 1-LedgerDays).Format(DayForm) }
+
 // DayText writes a day of the ledger as reports do: 20261121 as 2026-11-21.
 func DayText(day int) string { return fmt.Sprintf("%04d-%02d-%02d", day/10000, day/100%100, day%100) }
 

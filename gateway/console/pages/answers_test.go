@@ -126,6 +126,12 @@ func TestMoneyIsComparedWithTheDaysBefore(t *testing.T) {
 			t.Errorf("%s is not compared with %q: %s", query, want, text)
 		}
 	}
+	for query, begins := range map[string]bool{"from=2025-11-23&to=2026-11-22": false, "from=2025-01-01&to=2025-12-31": true} {
+		text := textOf(parse(t, get(t, h, "/money?by=model&"+query)))
+		if strings.Contains(text, " since") || strings.Contains(text, "it has these from 2025-10-19 on") != begins {
+			t.Errorf("%s, of which the ledger has forgotten days: %s", query, text)
+		}
+	}
 	root := parse(t, get(t, h, "/money?by=model&from=2026-11-16&to=2026-11-22"))
 	for _, a := range all(root, "a") {
 		if textOf(a) == "gen" && attribute(a, "href") != "/requests?from=2026-11-16T00%3A00%3A00Z&model=gen&to=2026-11-23T00%3A00%3A00Z" {

@@ -42,6 +42,7 @@ type moneyView struct {
 	Largest  int64 // spend of a row
 	Error    string
 	Wait     string // why there are no figures yet
+	Oldest   string // the first day that the ledger has; empty: it has all days that are asked for
 	CSV      string
 	Focus    string // the bill; empty: no currency
 	IsMonth  bool   // the days are those of the month so far
@@ -70,6 +71,9 @@ func (s *site) money(r *http.Request, p access.Person) (view, error) {
 	}
 	v.Presets = presets(q, s.Deps.Now())
 	v.Before, v.Even, v.Unpriced = before(q, s.Deps.Now()), q.From < dayToday(s.Deps.Now()), s.File().Prices == nil
+	if oldest := limit.OldestDay(s.Deps.Now()); q.From < oldest {
+		v.Oldest = oldest
+	}
 	m, err := s.Figures.Money(r.Context(), p, v.MoneyQuery)
 	if adding := (*figures.AddingError)(nil); errors.As(err, &adding) {
 		v.Wait = faultOf(err).Sentence()
@@ -303,7 +307,7 @@ func before(q figures.MoneyQuery, now time.Time) *figures.MoneyQuery {
 		}
 	}
 	q.From, q.To = first.Format(time.DateOnly), last.Format(time.DateOnly)
-	if _, ok := limit.Days(q.From, q.To); !ok {
+	if _, ok := limit.Days(q.From, q.To); !ok || q.From < limit.OldestDay(now) {
 		return nil
 	}
 	return &q
