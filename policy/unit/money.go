@@ -94,7 +94,7 @@ func (m Money) Written(name Name, n int64) string {
 // too large to be counted exactly.
 func (m Money) Read(name Name, text string) (n int64, ok bool) {
 	n, ok = m.ReadSum(name, text)
-	return n, ok && isCounted(n)
+	return n, ok && n >= -Most && n <= Most
 }
 
 // ReadSum is Read for what was used, which may be beyond what a limit counts.
@@ -133,18 +133,10 @@ func (m Money) In(other Money, n int64) int64 {
 
 var decimalForm = regexp.MustCompile(`^([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$`)
 
-// Decimal reads a number as a whole number of its last decimal place, so that 1.5 with nine decimals is 1,500,000,000, and so is
+// decimal reads a number as a whole number of its last decimal place, so that 1.5 with nine decimals is 1,500,000,000, and so is
 // 15e-1: every JSON number, also with a plus sign or without digits on one side of the point. It reads the digits, because no
-// float is exactly 0.1, and reports false for a part of the last place and beyond ±Most. Its time grows only with the text,
+// float is exactly 0.1, and reports false for a part of the last place and beyond 64 bits. Its time grows only with the text,
 // whatever the exponent.
-func Decimal(text string, decimals int) (n int64, ok bool) {
-	n, ok = decimal(text, decimals)
-	return n, ok && isCounted(n)
-}
-
-func isCounted(n int64) bool { return n >= -Most && n <= Most }
-
-// decimal is Decimal for all numbers of 64 bits.
 func decimal(text string, decimals int) (n int64, ok bool) {
 	parts := decimalForm.FindStringSubmatch(text)
 	if parts == nil || parts[2]+parts[3] == "" {
