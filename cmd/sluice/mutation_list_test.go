@@ -45,7 +45,11 @@ var mutations = []mutation{
 	{about: "the script settles what is settled", file: "policy/limit/redisstore/scripts/settle.lua",
 		old: "elseif hold.state == 'settled' then", new: "elseif false then"},
 	{about: "the script forgets periods that run", file: "policy/limit/redisstore/scripts/sweep.lua",
-		old: "elseif what == 'used' or what == 'told' then over = week end", new: "end"},
+		old: "elseif what == 'used' or what == 'told' or what == 'copy' then over = week end", new: "end"},
+	{about: "a charge that was taken back is reported again", file: "policy/limit/redisstore/scripts/restore.lua",
+		old: "if more > 0 and n > tonumber(copy or 0) then", new: "if more > 0 then"},
+	{about: "a total that is the input names no output", file: "gateway/billing/pricing.go", old: "total > 0 && total >= in",
+		new: "total > in"},
 
 	{about: "a correction may not give back all that was used", file: "policy/limit/adjust.go", old: "least+c.Delta < 0",
 		new: "least+c.Delta <= 0"},

@@ -58,6 +58,8 @@ func TestEndings(t *testing.T) {
 		kinds  string
 	}{
 		{"an answer with usage", text, said, telemetry.FlagExact, limit.Amounts{1, 10, 0, 13}, "input 7 output 3"},
+		{"a usage whose total is its input", text, counts(`{"input_tokens":7,"total_tokens":7}`), telemetry.FlagExact,
+			limit.Amounts{1, 7, 0, 7}, "input 7"},
 		{"without usage", text, silent, telemetry.FlagEstimated, limit.Amounts{1, 30, 0, 40}, "input 20 output 10"},
 		{"a stream that is cut", cut, strings.Replace(silent, `"stop"`, `"null"`, 1) + "\n\ndata:{", telemetry.FlagEstimated,
 			limit.Amounts{1, 30, 0, 40}, "input 20 output 10"},

@@ -95,7 +95,7 @@ func counted(u *meter.Usage) (input, output bool) {
 	in, input := u.Get(meter.InputTokens)
 	out, output := u.Get(meter.OutputTokens)
 	total, _ := u.Get(meter.TotalTokens)
-	return input || out > 0 && total > out, output || total > in
+	return input || out > 0 && total > out, output || total > 0 && total >= in
 }
 
 // mostContradictions bounds the models whose contradictions are logged: clients may send any name.

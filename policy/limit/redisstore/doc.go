@@ -17,9 +17,9 @@
 //	sl1:{sl1:replicas}:parts              hash   fields 10 min              each replica's part of what may be in flight
 //	sl1:account:{account}:<models>:<unit> string two refills and a minute   a bucket of the account main; of another: <id> <models>
 //	sl1:{<team>}:rate:<unit>              string two refills and a minute   a bucket: "<full at, µs> <limit> <per, µs> <burst>"
-//	sl1:{<team>}:quota                    hash   for ever; old fields go    <day or month>:<unit>:used, held, aside, told; tasks; epoch,
-//	                                                                        seq, restoring; past: how often days that are over were
-//	                                                                        changed
+//	sl1:{<team>}:quota                    hash   for ever; old fields go    <day or month>:<unit>:used, held, aside, told, copy; tasks;
+//	                                                                        epoch, seq, restoring; past: how often days that are over
+//	                                                                        were changed
 //	sl1:{<team>}:open                     zset   for ever                   ids of open holds, by the end of their leases
 //	sl1:{<team>}:hold:<id>                string open: for ever; expired:   a hold's text, see holds.lua; of a settled one "1"
 //	                                             49 h; settled: tasks 49 h,

@@ -241,3 +241,37 @@ func TestManyHoldsThatExpiredInAnOlderCopyAreOpenAgain(t *testing.T) {
 	r.stands("restored", 500, int64(len(open)), 0)
 	r.rows(open[0].Day, map[string]int64{"llm-max@": 0, "restored@": 500})
 }
+
+// TestATaskThatIsOpenAgainIsChargedOnce: the replica that saw it expire in the older copy restores the accounts, too, when it has noticed.
+func TestATaskThatIsOpenAgainIsChargedOnce(t *testing.T) {
+	for since, want := range map[int64]int64{0: 4, 20: 24} { // images that are charged after the copy
+		r, copied := newTaskReplicas(t)
+		held := r.place(r.own, "task")
+		back := copied()
+		r.must(r.own.Extend(t.Context(), held, 25*time.Hour))
+		if since > 0 {
+			free := limittest.Team(t, "quotas: {images: {day: 100}}")
+			h := hold("since", free, limit.Amounts{limit.Requests: 1, limit.Images: since})
+			v, _, err := r.own.Place(t.Context(), &h, &Loan{})
+			r.must(err)
+			_, err = r.own.Settle(t.Context(), &limit.Charge{Held: v.Held, Team: free, Amounts: h.Amounts})
+			r.must(err)
+		}
+		r.clock.Move(15 * time.Minute)
+		back()
+		fresh := New(r.own.client)
+		fresh.Clock, fresh.Now, fresh.Peer = r.clock.Micros, r.clock.Now, Peer{ID: "c", Alive: func() int64 { return 2 }}
+		r.must(fresh.Restore(t.Context(), r.team.ID, Loss{Listed: true}))
+		_, err := fresh.Sweep(t.Context(), r.team.ID, 100)
+		r.must(err)
+		r.restore(r.own)
+		r.must(fresh.Restore(t.Context(), r.team.ID, Loss{}))
+		r.clock.Move(3 * time.Second)
+		_, err = r.own.Settle(t.Context(), &limit.Charge{Held: held, Team: r.team, Amounts: limit.Amounts{limit.Images: 4}})
+		r.must(err)
+		s, err := fresh.Look(t.Context(), r.team)
+		if r.must(err); s.Used[2*limit.Images] != want {
+			t.Errorf("%d charged after the copy: used %d, want %d", since, s.Used[2*limit.Images], want)
+		}
+	}
+}

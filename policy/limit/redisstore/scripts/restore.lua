@@ -18,11 +18,13 @@
 -- replica will restore it
 -- Returns the team's state.
 
--- tell_scopes notes in the fields |told what the copy has of a day's scopes: what replicas report beyond it is added.
+-- tell_scopes notes in the fields |told what the copy has of a day's scopes: what replicas report beyond it is added. In |copy it stays as it
+-- is when charges are taken back.
 local function tell_scopes(key)
   local fields = redis.call('HGETALL', key)
   for i = 1, #fields, 2 do
-    if string.find(fields[i], '||%a+$') then redis.call('HSET', key, fields[i] .. '|told', fields[i + 1]) end
+    local name, n = fields[i], fields[i + 1]
+    if string.find(name, '||%a+$') then redis.call('HSET', key, name .. '|told', n, name .. '|copy', n) end
   end
 end
 
@@ -48,7 +50,7 @@ if lost and epoch then -- what replicas report beyond these counts is added
   local fields = redis.call('HGETALL', QUOTA)
   for i = 1, #fields, 2 do
     local name = string.match(fields[i], '^(%d+:%a+):used$')
-    if name then redis.call('HSET', QUOTA, name .. ':told', fields[i + 1]) end
+    if name then redis.call('HSET', QUOTA, name .. ':told', fields[i + 1], name .. ':copy', fields[i + 1]) end
   end
   for d = 1, 31 * #INNER do
     local key = scope_key(INNER[math.ceil(d / 31)], string.format('%s%02d', select(2, periods(now)), (d - 1) % 31 + 1))
@@ -67,7 +69,8 @@ local function raise(key, fields, reported)
   local got, write = redis.call('HMGET', key, unpack(fields)), {}
   for i, n in ipairs(reported) do
     local more = n - (got[2 * i] or 0)
-    if more > 0 then
+    local copy = more > 0 and redis.call('HGET', key, string.sub(fields[2 * i], 1, -5) .. 'copy')
+    if more > 0 and n > tonumber(copy or 0) then -- less may have been read in the copy, with charges that were taken back
       local at = #write
       write[at + 1], write[at + 2] = fields[2 * i - 1], string.format('%d', (got[2 * i - 1] or 0) + more)
       write[at + 3], write[at + 4] = fields[2 * i], string.format('%d', n)

@@ -118,7 +118,7 @@ for i = 1, #counted, 2 do
   local period, what = string.match(counted[i], '^(%d+):%a+:(%a+)$')
   if period and period ~= today then
     local ends, over = tonumber(period), season
-    if #period == 6 then ends = ends * 100 + 31 elseif what == 'used' or what == 'told' then over = week end
+    if #period == 6 then ends = ends * 100 + 31 elseif what == 'used' or what == 'told' or what == 'copy' then over = week end
     if ends < over or #period == 8 and (what == 'held' or what == 'aside') and counted[i + 1] == '0' then redis.call('HDEL', QUOTA, counted[i]) end
   end
 end
