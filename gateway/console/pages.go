@@ -87,8 +87,8 @@ func (c *console) showUnsent(w http.ResponseWriter, r *http.Request, code teams.
 	c.show(w, r, Status(code), "unsent", page)
 }
 
-// pageOf returns the path of the page with the form that is sent to a path. The Referer would not do: it may say that an earlier form was
-// counted, or be the address that showed this form's fault, which nobody can open.
+// pageOf returns the path of the page with the form that is sent to a path. The Referer cannot serve: its query may say that an earlier
+// form was counted, or its path may take only POST, after a fault of this form.
 func pageOf(to string, form url.Values) string {
 	switch parts := strings.Split(to, "/"); {
 	case to == "/teams":

@@ -9,7 +9,8 @@ import (
 // has; only a frame that could mean two things waits for the next one (see [frameMode]). A Stream serves one goroutine at a time
 // and must not be copied.
 type Stream struct {
-	// Judge sees the error that ends a stream after its beginning, before the dialect, and may change it; nil: nobody does. inside is true.
+	// Judge may change the error that ends a stream after its beginning, before the dialect writes it. inside is always true. Nil: the error
+	// stays as it is.
 	Judge func(r *Refusal, inside bool)
 
 	dialect  Dialect

@@ -187,7 +187,7 @@ func put(tree map[string]any, path []string, value any) {
 		case limit && value == none:
 			tree[name] = none
 			return
-		case !ok && tree[name] == none && !limit: // a rate that is none has no period and no burst
+		case !ok && tree[name] == none && !limit: // the rate "none" has no period and no burst
 			return
 		case !ok:
 			below = map[string]any{}

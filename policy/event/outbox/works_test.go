@@ -89,8 +89,8 @@ func (f *form) written(team, want string) {
 	}
 }
 
-// What was told as stored with a pending success is not told again: only what was stored after it is, whoever announced the success. A
-// success that nobody heard has told nothing.
+// An event for images that were stored later lists only those that the announced success did not list, whoever announced it. If the success
+// was never announced, it lists all.
 func TestOnlyWhatIsStoredLaterIsToldLater(t *testing.T) {
 	for about, tt := range map[string]struct {
 		at    event.Routes // of the pending success

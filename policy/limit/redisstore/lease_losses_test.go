@@ -89,7 +89,7 @@ func (r taskReplicas) rows(day int, want map[string]int64) {
 	}
 }
 
-// Redis has lost a task's hold, and nobody has noticed, when the task is created: its lease and its account are restored.
+// Redis loses a task's hold before the task is created, and no replica has noticed yet: its new lease and account are restored.
 func TestALeaseOfALostHoldIsRestored(t *testing.T) {
 	for _, older := range []bool{false, true} {
 		r, copied := newTaskReplicas(t)

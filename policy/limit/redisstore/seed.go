@@ -189,7 +189,7 @@ func runSeed(ctx context.Context, r *Store, account string, args seedArgs) (done
 	return done, err
 }
 
-// accountless are the ledger's rows of use whose account nobody knows: the account's own quotas are restored, and have allowances.
+// accountless are the rows of the ledger without a known account. Accounts need no such rows: their own quotas are restored.
 var accountless = map[string]bool{"restored|other": true, "allowance|other": true}
 
 // takenAt is what all teams used and hold on an account at the service, on a date and in its month: by their open holds and the ledger.
